@@ -19,7 +19,7 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/credentials"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
@@ -74,27 +74,37 @@ func (s *heldStore) ChainNamed(ctx context.Context, namespace string, head chain
 type crowd struct {
 	*testing.T
 	transcriptv1.TranscriptServiceClient
-	dial     func(context.Context) (net.Conn, error)
-	conn     *grpc.ClientConn
-	server   *Server
-	store    *heldStore
-	registry *prometheus.Registry
-	running  sync.WaitGroup
-	logs     *lockedBuffer
-	spans    *tracetest.SpanRecorder
+	dial func(context.Context) (net.Conn, error)
+	conn *grpc.ClientConn
+	// credentials are those of clients.
+	credentials credentials.TransportCredentials
+	server      *Server
+	store       *heldStore
+	registry    *prometheus.Registry
+	running     sync.WaitGroup
+	logs        *lockedBuffer
+	spans       *tracetest.SpanRecorder
 	// received is how many bytes came to the server.
 	received *atomic.Int64
 }
 
 func newCrowd(t *testing.T, most int64) *crowd {
 	t.Helper()
+	return newCrowdOver(t, most, linePlain)
+}
+
+func newCrowdOver(t *testing.T, most int64, over line) *crowd {
+	t.Helper()
 	c := &crowd{T: t, registry: prometheus.NewRegistry(), logs: &lockedBuffer{}, spans: tracetest.NewSpanRecorder()}
+	ofServer, ofClients := over.credentials(t)
+	c.credentials = ofClients
 	c.store = &heldStore{
 		Store: memstore.New(memstore.Options{}), came: make(chan struct{}, 10_000), gate: make(chan struct{}),
 	}
 	c.server = New(c.store, Config{
 		Registerer: c.registry, Logger: slog.New(slog.NewTextHandler(c.logs, nil)),
 		TracerProvider: trace.NewTracerProvider(trace.WithSpanProcessor(c.spans)),
+		Credentials:    ofServer,
 	})
 	c.server.transport.Admission.Most, c.server.transport.Admission.Free = most, most
 	listener := bufconn.Listen(1 << 20)
@@ -107,7 +117,7 @@ func newCrowd(t *testing.T, most int64) *crowd {
 	serving := make(chan error, 1)
 	go func() { serving <- grpcServer.Serve(counting) }()
 	c.dial = listener.DialContext
-	c.conn, err = grpc.NewClient("passthrough:///", grpc.WithTransportCredentials(insecure.NewCredentials()),
+	c.conn, err = grpc.NewClient("passthrough:///localhost", grpc.WithTransportCredentials(c.credentials),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return c.dial(ctx) }))
 	if err != nil {
 		t.Fatal(err)

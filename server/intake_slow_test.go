@@ -28,8 +28,13 @@ import (
 // slowly runs a test of a server with room for n requests of each kind, over the wire, in time that passes when all wait.
 func slowly(t *testing.T, n int64, test func(c *crowd)) {
 	t.Helper()
+	slowlyOver(t, linePlain, n, test)
+}
+
+func slowlyOver(t *testing.T, over line, n int64, test func(c *crowd)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, 100)
+		c := newCrowdOver(t, 100, over)
 		close(c.store.gate)
 		rooms := []*receive.ByteQuota{c.server.transport.Requests.Writes, c.server.transport.Requests.Reads, c.server.transport.Requests.Health, c.server.transport.Requests.Reflection}
 		for _, r := range rooms {
@@ -133,8 +138,8 @@ func (c *crowd) waiting(r *receive.ByteQuota) <-chan time.Duration {
 func TestSlowRequestsAreEndedForOthers(t *testing.T) {
 	for name, call := range slowCalls() {
 		for what, messages := range map[string][]proto.Message{"nothing": nil, "no end": {call.req}} {
-			t.Run(name+" with "+what, func(t *testing.T) {
-				slowly(t, 1, func(c *crowd) {
+			eachLine(t, name+" with "+what, func(t *testing.T, over line) {
+				slowlyOver(t, over, 1, func(c *crowd) {
 					s, r := c.begin(call.method, messages...), call.room(c)
 					<-time.After(10 * receive.Timeout)
 					s.goesOn()

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -89,7 +88,7 @@ func (c *crowd) overLine(wrap func(net.Conn) net.Conn, options ...grpc.DialOptio
 // connect opens a connection of its own to the server.
 func (c *crowd) connect(wrap func(net.Conn) net.Conn, options ...grpc.DialOption) (conn *grpc.ClientConn, leave func()) {
 	c.Helper()
-	conn, err := grpc.NewClient("passthrough:///", append(options, grpc.WithTransportCredentials(insecure.NewCredentials()),
+	conn, err := grpc.NewClient("passthrough:///localhost", append(options, grpc.WithTransportCredentials(c.credentials),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
 			raw, err := c.dial(ctx)
 			if err != nil {

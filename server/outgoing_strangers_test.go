@@ -61,33 +61,35 @@ func TestStrangersThatTakeNothing(t *testing.T) {
 
 // Who takes a little now and then, but hardly anything of what it holds, keeps nobody waiting for long.
 func TestConnectionsThatTakeALittle(t *testing.T) {
-	replying(t, func(c *crowd) {
-		head := c.chainOf(3, 1200<<10)
-		ctx, cancel := context.WithCancel(c.Context())
-		var leaves []func()
-		for range 10 {
-			client, leave := c.overLine(func(raw net.Conn) net.Conn { return &slowLine{Conn: raw, rate: 5 << 10} },
-				grpc.WithInitialWindowSize(64<<10), grpc.WithInitialConnWindowSize(64<<10))
-			leaves = append(leaves, leave)
-			for range 2 {
-				c.running.Go(func() { _, _ = client.Assemble(ctx, assembleOf(head)) })
+	eachLine(t, "", func(t *testing.T, over line) {
+		replyingOver(t, over, func(c *crowd) {
+			head := c.chainOf(3, 1200<<10)
+			ctx, cancel := context.WithCancel(c.Context())
+			var leaves []func()
+			for range 10 {
+				client, leave := c.overLine(func(raw net.Conn) net.Conn { return &slowLine{Conn: raw, rate: 5 << 10} },
+					grpc.WithInitialWindowSize(64<<10), grpc.WithInitialConnWindowSize(64<<10))
+				leaves = append(leaves, leave)
+				for range 2 {
+					c.running.Go(func() { _, _ = client.Assemble(ctx, assembleOf(head)) })
+				}
 			}
-		}
-		<-time.After(time.Second)
-		if n := c.metric("transcriptd_server_replies_waiting"); n == 0 {
-			t.Error("no call waits")
-		}
-		began := time.Now()
-		if _, err := c.Assemble(c.Context(), assembleOf(head)); err != nil {
-			t.Error(err)
-		}
-		if waited := time.Since(began); waited > 3*reply.TakenWithin {
-			t.Errorf("who takes replies waited %s", waited)
-		}
-		cancel()
-		for _, leave := range leaves {
-			leave()
-		}
-		<-time.After(time.Minute) // what is on its way over the slow lines comes
+			<-time.After(time.Second)
+			if n := c.metric("transcriptd_server_replies_waiting"); n == 0 {
+				t.Error("no call waits")
+			}
+			began := time.Now()
+			if _, err := c.Assemble(c.Context(), assembleOf(head)); err != nil {
+				t.Error(err)
+			}
+			if waited := time.Since(began); waited > 3*reply.TakenWithin {
+				t.Errorf("who takes replies waited %s", waited)
+			}
+			cancel()
+			for _, leave := range leaves {
+				leave()
+			}
+			<-time.After(time.Minute) // what is on its way over the slow lines comes
+		})
 	})
 }

@@ -27,8 +27,13 @@ import (
 // replying runs a test of a server over the wire, in time that passes when all wait. In the end all room for replies is given back.
 func replying(t *testing.T, test func(c *crowd)) {
 	t.Helper()
+	replyingOver(t, linePlain, test)
+}
+
+func replyingOver(t *testing.T, over line, test func(c *crowd)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, 100)
+		c := newCrowdOver(t, 100, over)
 		close(c.store.gate)
 		test(c)
 		synctest.Wait()
@@ -126,8 +131,8 @@ func TestRepliesNobodyTakes(t *testing.T) {
 			return err
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			replying(t, func(c *crowd) {
+		eachLine(t, name, func(t *testing.T, over line) {
+			replyingOver(t, over, func(c *crowd) {
 				head := c.chainOf(2, 1<<20)
 				var told atomic.Bool
 				ended := make(chan error, 100)
@@ -176,26 +181,28 @@ func TestRepliesNobodyTakes(t *testing.T) {
 
 // A connection that is alive, and takes nothing of its replies while calls wait, is closed.
 func TestConnectionsThatTakeNothingAreClosed(t *testing.T) {
-	replying(t, func(c *crowd) {
-		head := c.chainOf(3, 2900<<10)
-		client, leave := c.overLine(func(raw net.Conn) net.Conn { return raw }, // windows that do not grow
-			grpc.WithInitialWindowSize(64<<10), grpc.WithInitialConnWindowSize(1<<20))
-		for range 6 {
-			stream, err := client.StreamAssemble(c.Context(), &transcriptv1.StreamAssembleRequest{Head: idRef(head)})
-			if err != nil {
-				t.Fatal(err)
+	eachLine(t, "", func(t *testing.T, over line) {
+		replyingOver(t, over, func(c *crowd) {
+			head := c.chainOf(3, 2900<<10)
+			client, leave := c.overLine(func(raw net.Conn) net.Conn { return raw }, // windows that do not grow
+				grpc.WithInitialWindowSize(64<<10), grpc.WithInitialConnWindowSize(1<<20))
+			for range 6 {
+				stream, err := client.StreamAssemble(c.Context(), &transcriptv1.StreamAssembleRequest{Head: idRef(head)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				c.running.Go(func() { <-stream.Context().Done() })
 			}
-			c.running.Go(func() { <-stream.Context().Done() })
-		}
-		<-time.After(reply.TakenWithin - time.Second)
-		if n := c.metric("transcriptd_server_replies_closed_total"); n != 0 {
-			t.Errorf("%g connections were closed at once", n)
-		}
-		<-time.After(reply.TakenWithin + 2*time.Second)
-		if n := c.metric("transcriptd_server_replies_closed_total"); n != 1 {
-			t.Errorf("%g connections were closed", n)
-		}
-		leave()
+			<-time.After(reply.TakenWithin - time.Second)
+			if n := c.metric("transcriptd_server_replies_closed_total"); n != 0 {
+				t.Errorf("%g connections were closed at once", n)
+			}
+			<-time.After(reply.TakenWithin + 2*time.Second)
+			if n := c.metric("transcriptd_server_replies_closed_total"); n != 1 {
+				t.Errorf("%g connections were closed", n)
+			}
+			leave()
+		})
 	})
 }
 

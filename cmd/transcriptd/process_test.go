@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"regexp"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 )
 
@@ -34,6 +36,7 @@ var announcement = regexp.MustCompile(`serves gRPC(?: over TLS)? on (\S+?)(?:, m
 type process struct {
 	cmd          *exec.Cmd
 	addr, admin  string
+	credentials  credentials.TransportCredentials // those of clients; nil: plain text
 	began        time.Time
 	startup      time.Duration
 	exited       chan struct{}
@@ -144,7 +147,24 @@ func (p *process) waitExit(tb testing.TB) {
 
 func (p *process) dial(tb testing.TB) *grpc.ClientConn {
 	tb.Helper()
-	conn, err := grpc.NewClient("passthrough:///"+p.addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	return p.dialBy(tb, func(ctx context.Context, network, addr string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, network, addr)
+	})
+}
+
+// dialBy makes a connection whose connections dial makes.
+func (p *process) dialBy(tb testing.TB, dial func(ctx context.Context, network, addr string) (net.Conn, error)) *grpc.ClientConn {
+	tb.Helper()
+	network, addr := "tcp", p.addr
+	if path, ok := socketPath(p.addr); ok {
+		network, addr = "unix", path
+	}
+	by := p.credentials
+	if by == nil {
+		by = insecure.NewCredentials()
+	}
+	conn, err := grpc.NewClient("passthrough:///localhost", grpc.WithTransportCredentials(by),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return dial(ctx, network, addr) }))
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -42,10 +42,15 @@ func startSecured(t *testing.T, args ...string) *secured {
 	return s
 }
 
-// client is one that shows a certificate, and trusts the server's CA.
+// config is that of a client that shows a certificate, and trusts the server's CA.
+func (s *secured) config(t *testing.T, shows testcerts.Pair) *tls.Config {
+	t.Helper()
+	return &tls.Config{RootCAs: s.ca.Pool(), Certificates: []tls.Certificate{shows.TLS(t)}, MinVersion: tls.VersionTLS12}
+}
+
 func (s *secured) client(t *testing.T, shows testcerts.Pair, change ...func(*tls.Config)) transcriptv1.TranscriptServiceClient {
 	t.Helper()
-	config := &tls.Config{RootCAs: s.ca.Pool(), Certificates: []tls.Certificate{shows.TLS(t)}, MinVersion: tls.VersionTLS12}
+	config := s.config(t, shows)
 	for _, c := range change {
 		c(config)
 	}
@@ -160,7 +165,7 @@ func TestNewCertificates(t *testing.T) {
 // shows is who the server's certificate is issued to.
 func (s *secured) shows(t *testing.T, agent testcerts.Pair) string {
 	t.Helper()
-	conn, err := tls.Dial("tcp", s.addr, &tls.Config{RootCAs: s.ca.Pool(), Certificates: []tls.Certificate{agent.TLS(t)}, MinVersion: tls.VersionTLS13})
+	conn, err := tls.Dial("tcp", s.addr, s.config(t, agent))
 	if err != nil {
 		t.Fatal(err)
 	}

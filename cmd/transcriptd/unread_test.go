@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"net"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -14,7 +15,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/credentials"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
@@ -34,7 +35,18 @@ const maxUnreadMemory = 640 << 20
 // process that answers does not grow with their number, and others are served meanwhile. The race detector, whose own memory
 // would count, is left out.
 func TestUnreadReplies(t *testing.T) {
-	p := startProcess(t, nil, badgerFlag(t.TempDir()), "--admin-listen=off")
+	unreadReplies(t, startProcess(t, nil, badgerFlag(t.TempDir()), "--admin-listen=off"))
+}
+
+// TestUnreadRepliesOfASocket does so over a unix socket, with TLS.
+func TestUnreadRepliesOfASocket(t *testing.T) {
+	s := startSecured(t, badgerFlag(t.TempDir()), "--admin-listen=off", "--listen=unix://"+filepath.Join(socketFolder(t), "s"))
+	s.credentials = credentials.NewTLS(s.config(t, s.ca.Issue(t, "agent", time.Hour)))
+	unreadReplies(t, s.process)
+}
+
+func unreadReplies(t *testing.T, p *process) {
+	t.Helper()
 	if p.anonymous(t) == 0 {
 		t.Skip("the system does not tell a process's memory")
 	}
@@ -193,15 +205,10 @@ func (c *deafConn) Read(b []byte) (int, error) {
 func (p *process) dialDeaf(ctx context.Context, t *testing.T) *grpc.ClientConn {
 	t.Helper()
 	var told atomic.Bool
-	conn, err := grpc.NewClient("passthrough:///"+p.addr, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(dialing context.Context, addr string) (net.Conn, error) {
-			raw, err := (&net.Dialer{}).DialContext(dialing, "tcp", addr)
-			return &deafConn{raw, &told, ctx.Done()}, err
-		}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
+	conn := p.dialBy(t, func(dialing context.Context, network, addr string) (net.Conn, error) {
+		raw, err := (&net.Dialer{}).DialContext(dialing, network, addr)
+		return &deafConn{raw, &told, ctx.Done()}, err
+	})
 	_, _ = transcriptv1.NewTranscriptServiceClient(conn).ResolveAlias(ctx, &transcriptv1.ResolveAliasRequest{Name: "nobody"})
 	told.Store(true)
 	return conn
