@@ -118,19 +118,40 @@ func TestCallsThatLookThroughMessagesTakeTurns(t *testing.T) {
 
 // A connection with many calls that wait for a turn does not keep another waiting for all of them.
 func TestTurnsAreOfConnections(t *testing.T) {
+	search := func(ctx context.Context, client transcriptv1.TranscriptServiceClient, head string) error {
+		return lookThrough(ctx, client, head)["Search"]()
+	}
+	assemble := func(ctx context.Context, client transcriptv1.TranscriptServiceClient, head string) error {
+		_, err := client.Assemble(ctx, &transcriptv1.AssembleRequest{Head: idRef(head)})
+		return err
+	}
+	stream := func(ctx context.Context, client transcriptv1.TranscriptServiceClient, head string) error {
+		s, err := client.StreamAssemble(ctx, &transcriptv1.StreamAssembleRequest{Head: idRef(head)})
+		for err == nil {
+			_, err = s.Recv()
+		}
+		return err
+	}
+	for name, call := range map[string]func(context.Context, transcriptv1.TranscriptServiceClient, string) error{
+		"Search": search, "Assemble": assemble, "StreamAssemble": stream,
+	} {
+		t.Run(name, func(t *testing.T) { turnsOfConnections(t, call) })
+	}
+}
+
+func turnsOfConnections(t *testing.T, call func(ctx context.Context, client transcriptv1.TranscriptServiceClient, head string) error) {
 	replying(t, func(c *crowd) {
 		store := &openedStore{Store: c.store.Store, opened: make(chan struct{})}
 		c.store.Store = store
 		head := c.chainOf(2, 1000)
 		client, leave := c.another(new(atomic.Bool))
 		defer leave()
-		call := lookThrough(c.Context(), client, head)["Search"]
 		for range 200 {
-			c.running.Go(func() { _ = call() })
+			c.running.Go(func() { _ = call(c.Context(), client, head) })
 		}
 		synctest.Wait()
 		ended := make(chan error, 1)
-		c.running.Go(func() { ended <- lookThrough(c.Context(), c.TranscriptServiceClient, head)["Search"]() })
+		c.running.Go(func() { ended <- call(c.Context(), c.TranscriptServiceClient, head) })
 		synctest.Wait()
 		for reads := 0; len(ended) == 0; reads++ {
 			if reads == 100 {
@@ -172,5 +193,37 @@ func TestTurnsAreNotKeptByThoseThatWait(t *testing.T) {
 		}
 		o.Places.Release(int64(runtime.GOMAXPROCS(0)))
 		o.Small.Release(reply.SmallBytes)
+	})
+}
+
+// A read that waits for the room of a large reply leaves its place to others, and has one again when it goes on.
+func TestPlacesOfReadsAreNotKeptByThoseThatWait(t *testing.T) {
+	replying(t, func(c *crowd) {
+		head := c.chainOf(300, 1000)
+		o, all := c.server.transport.Replies, 8*int64(runtime.GOMAXPROCS(0))
+		if !o.Free.TryAcquire(reply.RepliesBytes) {
+			t.Fatal("there is no room")
+		}
+		for range 2 * all {
+			c.running.Go(func() {
+				if _, err := c.Assemble(c.Context(), &transcriptv1.AssembleRequest{Head: idRef(head)}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		if n := c.metric("transcriptd_server_replies_waiting"); n == 0 {
+			t.Error("no call waits for room")
+		}
+		if !o.Running.TryAcquire(all) {
+			t.Fatal("calls that wait for room keep places")
+		}
+		o.Free.Release(reply.RepliesBytes)
+		o.Running.Release(all)
+		c.running.Wait()
+		if !o.Running.TryAcquire(all) {
+			t.Error("places were not given back")
+		}
+		o.Running.Release(all)
 	})
 }

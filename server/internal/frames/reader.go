@@ -252,7 +252,7 @@ func (r *reader) lay(ctx context.Context, enter func(context.Context) error) err
 		span := &r.spans[0]
 		if span.From <= span.Through {
 			var err error
-			if full, err = r.read(ctx, span); err != nil {
+			if full, err = r.inTurn(ctx, span); err != nil {
 				return err
 			}
 		}
@@ -265,6 +265,15 @@ func (r *reader) lay(ctx context.Context, enter func(context.Context) error) err
 		}
 	}
 	return nil
+}
+
+// inTurn is read in a place among the reads that run.
+func (r *reader) inTurn(ctx context.Context, span *chainstore.Span) (full bool, err error) {
+	if err := r.out.Running.Acquire(ctx, 1); err != nil {
+		return false, err
+	}
+	defer r.out.Running.Release(1)
+	return r.read(ctx, span)
 }
 
 // read lays rows of a span into frames until there are enough, and moves its From behind them. full: the next does not fit the batch.

@@ -20,6 +20,8 @@ type Call struct {
 	Refusal error
 	// Held is the room that the reply of a unary call has; nil for none.
 	Held *Held
+	// running is where the call has its place; nil: it has none.
+	running *fair.Semaphore
 	// request is that of a unary call, once it has come.
 	request any
 	// atOnce says that the call must not wait for the room of its reply: it has a place among writes, which others need.

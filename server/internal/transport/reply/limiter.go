@@ -50,8 +50,8 @@ const (
 var (
 	// ErrNoRoom: there was no room for it.
 	ErrNoRoom = errors.New("no room for the reply")
-	// ErrBusy: it was not the call's turn to look through messages before the deadline.
-	ErrBusy = errors.New("too many calls look through messages")
+	// ErrBusy: it was not the call's turn before the deadline.
+	ErrBusy = errors.New("too many calls read")
 	// ErrGone: the caller has gone.
 	ErrGone = errors.New("the caller has gone")
 )
@@ -72,6 +72,8 @@ type Limiter struct {
 	Batches *byteQuota
 	// Places are those of calls that look through messages, while they do.
 	Places *fair.Semaphore
+	// Running are the places of other reads, while they run and do not wait for room.
+	Running *fair.Semaphore
 	// Waiting has the requests of calls that wait.
 	Waiting *semaphore.Weighted
 	Buffers *buffers
@@ -86,8 +88,8 @@ type Limiter struct {
 func NewLimiter(buffers *buffers, m *metrics.Replies, log *slog.Logger) *Limiter {
 	m.Limit.Set(RepliesBytes + SmallBytes)
 	return &Limiter{
-		Places: newPlaces(),
-		Free:   newByteQuota(RepliesBytes), Small: newByteQuota(SmallBytes),
+		Places: newPlaces(), Running: newRunning(),
+		Free: newByteQuota(RepliesBytes), Small: newByteQuota(SmallBytes),
 		Strangers: newByteQuota(StrangersBytes), Batches: newByteQuota(RepliesBytes / 2), Waiting: semaphore.NewWeighted(WaitingBytes),
 		Buffers: buffers, metrics: m, log: log,
 	}
@@ -105,6 +107,9 @@ func (o *Limiter) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo
 	uncompressed(ctx)
 	c.atOnce = access.IsWrite(info.FullMethod)
 	made := func() (any, error) { return next(ctx, req) }
+	if !c.atOnce && !access.IsHealth(info.FullMethod) {
+		made = func() (any, error) { return o.run(ctx, c, req, next) }
+	}
 	switch {
 	case looksThrough(info.FullMethod): // what it has in memory is bounded by the places
 		made = func() (any, error) { return o.InTurn(ctx, req, next) }
@@ -317,8 +322,16 @@ func (o *Limiter) wait(ctx context.Context, c *connection, bytes int64, taken fu
 	defer o.metrics.Waiting.Dec()
 	early, cancel := deadline.Early(ctx)
 	defer cancel()
+	running := call.leave()
 	if from := taken(early); from != nil {
-		return o.hold(ctx, c, bytes, from), nil
+		h := o.hold(ctx, c, bytes, from)
+		if running != nil {
+			if err := call.enter(ctx, running); err != nil {
+				h.Release()
+				return nil, err
+			}
+		}
+		return h, nil
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -352,12 +365,12 @@ func (o *Limiter) sweep() {
 
 // byteQuota is a part of the room for replies.
 type byteQuota struct {
-	*semaphore.Weighted
+	*fair.Semaphore
 	// waiters are how many calls wait for some of it.
 	waiters atomic.Int64
 }
 
-func newByteQuota(bytes int64) *byteQuota { return &byteQuota{Weighted: semaphore.NewWeighted(bytes)} }
+func newByteQuota(bytes int64) *byteQuota { return &byteQuota{Semaphore: fair.NewSemaphore(bytes)} }
 
 func (q *byteQuota) wait(ctx context.Context, bytes int64) error {
 	q.waiters.Add(1)

@@ -26,18 +26,60 @@ func looksThrough(method string) bool {
 	}
 }
 
+// newRunning has eight times as many places as there are processors: so many reads that look through little run at once, of callers in
+// turns, and the others wait. So a caller with a thousand calls gets no more of the processors than one with a few, and who waits for the
+// disk keeps no processor idle.
+func newRunning() *fair.Semaphore { return fair.NewSemaphore(8 * int64(runtime.GOMAXPROCS(0))) }
+
 // InTurn runs a call that looks through messages in a place, which it has until it has made its reply: more at once would not end sooner,
 // and all other calls would share the processors with each of them. Errors are ErrBusy shortly before the deadline, and that of the
 // context.
 func (o *Limiter) InTurn(ctx context.Context, req any, next grpc.UnaryHandler) (any, error) {
-	early, cancel := deadline.Early(ctx)
-	defer cancel()
-	if err := o.Places.Acquire(early, 1); err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		return nil, ErrBusy
+	if err := enter(ctx, o.Places); err != nil {
+		return nil, err
 	}
 	defer o.Places.Release(1)
 	return next(ctx, req)
+}
+
+// run is InTurn for a read that looks through little. Its place is the call's, who leaves it while it waits for room.
+func (o *Limiter) run(ctx context.Context, c *Call, req any, next grpc.UnaryHandler) (any, error) {
+	if err := c.enter(ctx, o.Running); err != nil {
+		return nil, err
+	}
+	defer c.leave()
+	return next(ctx, req)
+}
+
+// enter takes a place among those of running calls.
+func (c *Call) enter(ctx context.Context, running *fair.Semaphore) error {
+	err := enter(ctx, running)
+	if err == nil {
+		c.running = running
+	}
+	return err
+}
+
+// leave gives the call's place back, and returns where it was; nil: it had none.
+func (c *Call) leave() *fair.Semaphore {
+	if c == nil || c.running == nil {
+		return nil
+	}
+	was := c.running
+	c.running = nil
+	was.Release(1)
+	return was
+}
+
+func enter(ctx context.Context, places *fair.Semaphore) error {
+	if places.TryAcquire(1) {
+		return nil
+	}
+	early, cancel := deadline.Early(ctx)
+	defer cancel()
+	err := places.Acquire(early, 1)
+	if err != nil && ctx.Err() == nil {
+		return ErrBusy
+	}
+	return err
 }
