@@ -1,12 +1,10 @@
 package identity
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
-	"strings"
+	"path/filepath"
 	"sync/atomic"
 	"time"
 )
@@ -28,26 +26,31 @@ type Options struct {
 
 // Directory is an Authenticator by a file of principals. It looks at the file every 250 ms. While the file cannot be used, what it said
 // before counts for another second; then nobody is known, until it can be used again: a revocation that cannot be read is not passed over.
+// So it is with a file of keys that the file names.
 type Directory struct {
-	path string
-	log  *slog.Logger
-	now  func() time.Time
+	log *slog.Logger
+	now func() time.Time
 	// table is what counts; nil: nobody can be told apart.
 	table atomic.Pointer[table]
-	// seen, when and text are the file as it was last read; badSince is when it could first not be used, zero while it can be.
-	// Only the goroutine that looks has them.
-	seen     os.FileInfo
-	when     time.Time
-	text     []byte
+
+	// The goroutine that looks has these alone. file is the text of principals as it was read last, keys the file of keys that it names and
+	// remote the keys of the URL that it names; nil: none. taken says that the table is of what was read last, badSince is when the files could
+	// first not be used, zero while they can be.
+	file     watched
+	parsed   *File // nil: the text is no file of principals
+	taken    bool
+	keys     *watched
+	remote   *remoteKeys
 	badSince time.Time
 
 	stop  context.CancelFunc
 	ended chan struct{}
 }
 
-// Open reads a file of principals, and looks at it until Close. A file that cannot be used now is an ErrFile.
+// Open reads a file of principals, and looks at it until Close. A file that cannot be used now is an ErrFile. Keys at a URL that cannot be got
+// now are none: until they are, tokens that they verify are refused with ErrUnavailable.
 func Open(path string, o Options) (*Directory, error) {
-	d := &Directory{path: path, log: o.Log, now: o.Now, ended: make(chan struct{})}
+	d := &Directory{file: watched{path: path, mode: private}, log: o.Log, now: o.Now, ended: make(chan struct{})}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
 	}
@@ -55,7 +58,10 @@ func Open(path string, o Options) (*Directory, error) {
 		d.now = time.Now
 	}
 	if err := d.read(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrFile, err)
+	}
+	if d.remote != nil {
+		<-d.remote.tried
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	d.stop = stop
@@ -76,28 +82,17 @@ func (d *Directory) Authenticate(c Credentials) (*Principal, error) {
 	if t == nil {
 		return nil, ErrUnavailable
 	}
-	var who *Principal
 	switch {
 	case len(c.Authorization) == 1:
-		if token, ok := bearer(c.Authorization[0]); ok {
-			who = t.byToken(token, d.now())
-		}
+		return t.byHeader(c.Authorization[0], d.now())
 	case len(c.Authorization) == 0 && c.Certificate != nil:
-		who = t.byCertificate(c.Certificate, d.now())
-	}
-	if who == nil {
+		return t.byCertificate(c.Certificate, d.now())
+	default:
 		return nil, ErrUnauthenticated
 	}
-	return who, nil
 }
 
-// bearer is the token of a header "Bearer TOKEN".
-func bearer(header string) (token string, ok bool) {
-	scheme, token, ok := strings.Cut(header, " ")
-	return token, ok && strings.EqualFold(scheme, "bearer")
-}
-
-// watch looks at the file until ctx ends.
+// watch looks at the files until ctx ends.
 func (d *Directory) watch(ctx context.Context) {
 	defer close(d.ended)
 	tick := time.NewTicker(lookEvery)
@@ -105,6 +100,9 @@ func (d *Directory) watch(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
+			if d.remote != nil {
+				d.remote.close()
+			}
 			return
 		case <-tick.C:
 			d.look()
@@ -112,16 +110,12 @@ func (d *Directory) watch(ctx context.Context) {
 	}
 }
 
-// look takes up the file where it changed, and gives up what it said where it cannot be used for too long.
+// look takes up the files where they changed, and gives up what they said where they cannot be used for too long.
 func (d *Directory) look() {
 	err := d.read()
 	switch {
-	case err == nil && !d.badSince.IsZero():
-		if d.table.Load() == nil {
-			d.log.Info("the file of principals can be used again")
-		}
-		d.badSince = time.Time{}
 	case err == nil:
+		d.badSince = time.Time{}
 	case d.badSince.IsZero():
 		d.badSince = time.Now()
 	case time.Since(d.badSince) >= patience && d.table.Load() != nil:
@@ -130,42 +124,84 @@ func (d *Directory) look() {
 	}
 }
 
-// read makes a table of the file, unless it is as it was. An error leaves all as it was.
+// read makes a table of the files, unless they are as they were. An error leaves the table as it was.
 func (d *Directory) read() error {
-	if d.unchanged() {
+	changed, err := d.file.read()
+	if err != nil {
+		return err
+	}
+	if changed || d.parsed == nil {
+		d.taken, d.parsed = false, nil
+		f, _, err := parse(d.file.text)
+		if err != nil {
+			return fmt.Errorf("%s: %w", d.file.path, err)
+		}
+		d.parsed = f
+	}
+	if err := d.readKeys(); err != nil {
+		return err
+	}
+	if d.taken && d.table.Load() != nil {
 		return nil
 	}
-	text, info, err := readFile(d.path, private)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrFile, err)
-	}
-	if d.table.Load() == nil || !bytes.Equal(text, d.text) {
-		if err := d.take(text); err != nil {
-			return err
-		}
-	}
-	d.seen, d.when, d.text = info, time.Now(), text
-	return nil
+	return d.take()
 }
 
-func (d *Directory) take(text []byte) error {
-	_, t, err := parse(text)
+// readKeys reads the file of keys that the file of principals names, if any.
+func (d *Directory) readKeys() error {
+	if d.parsed.JWT == nil || d.parsed.JWT.JWKSFile == "" {
+		d.keys = nil
+		return nil
+	}
+	path := d.parsed.JWT.JWKSFile
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(d.file.path), path)
+	}
+	if d.keys == nil || d.keys.path != path {
+		d.keys = &watched{path: path, mode: writable}
+	}
+	changed, err := d.keys.read()
+	if changed {
+		d.taken = false
+	}
+	return err
+}
+
+// take makes the table of what was read the one that counts.
+func (d *Directory) take() error {
+	t, err := d.parsed.table()
 	if err != nil {
-		return fmt.Errorf("%w: %s: %w", ErrFile, d.path, err)
+		return fmt.Errorf("%s: %w", d.file.path, err)
+	}
+	if d.keys != nil {
+		set, err := parseKeys(d.keys.text)
+		if err != nil {
+			return fmt.Errorf("%s: %w", d.keys.path, err)
+		}
+		t.jwt.keys = keysOfFile{set}
+	}
+	d.followURL()
+	if d.remote != nil {
+		t.jwt.keys = d.remote
 	}
 	d.table.Store(t)
+	d.taken = true
 	d.log.Info("the file of principals was read", "principals", len(t.principals), "tokens", len(t.tokens))
 	return nil
 }
 
-// unchanged tells whether the file is the one that was read, and was not written to since. One written to just before it was read
-// could have been written to again within the same tick of the file system's clock, and counts as changed.
-func (d *Directory) unchanged() bool {
-	const tick = 2 * time.Second
-	if d.seen == nil || !d.badSince.IsZero() || d.table.Load() == nil {
-		return false
+// followURL makes remote the keys of the URL that the file names.
+func (d *Directory) followURL() {
+	url := ""
+	if d.parsed.JWT != nil {
+		url = d.parsed.JWT.JWKSURL
 	}
-	info, err := os.Stat(d.path)
-	return err == nil && os.SameFile(info, d.seen) && info.ModTime().Equal(d.seen.ModTime()) && info.Size() == d.seen.Size() &&
-		info.Mode() == d.seen.Mode() && info.ModTime().Before(d.when.Add(-tick))
+	if d.remote != nil && d.remote.url != url {
+		d.remote.close()
+		d.remote = nil
+	}
+	if d.remote == nil && url != "" {
+		d.remote = newRemoteKeys(url, d.log)
+		d.remote.start()
+	}
 }

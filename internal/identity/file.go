@@ -20,6 +20,8 @@ var ErrFile = errors.New("the file of principals cannot be used")
 // File is a file of principals, as it is written. A member that is not one of these is refused.
 type File struct {
 	Principals []FilePrincipal `json:"principals"`
+	// JWT says whose signed tokens are taken; nil: nobody's.
+	JWT *FileJWT `json:"jwt,omitempty"`
 }
 
 // FilePrincipal is one who calls, and how they are known.
@@ -54,6 +56,35 @@ type FileToken struct {
 	Created time.Time `json:"created,omitzero"`
 	// Expires is when the token is refused from; zero: never.
 	Expires time.Time `json:"expires,omitzero"`
+}
+
+// FileJWT says which JSON Web Tokens are taken (RFC 7519): those that name the issuer and the audience, expire, and are signed with one of the
+// algorithms, by a key of the issuer's that the token names.
+type FileJWT struct {
+	Issuer   string `json:"issuer"`
+	Audience string `json:"audience"`
+	// Algorithms are some of RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512 and EdDSA.
+	Algorithms []string `json:"algorithms"`
+	// The issuer's public keys (a JWK Set, RFC 7517) lie in one of these: a file, of which a relative path begins at the folder of the file of
+	// principals, or at a URL of https (of http at a loopback address), which is asked every five minutes.
+	JWKSFile string `json:"jwks_file,omitzero"`
+	JWKSURL  string `json:"jwks_url,omitzero"`
+	// ClockSkew is by how much the issuer's clock may differ: "90s", at most "10m". Empty: a minute.
+	ClockSkew string `json:"clock_skew,omitzero"`
+	// Principals say who they are who show such a token. The first that fits counts; a token that fits none names nobody.
+	Principals []FileRule `json:"principals"`
+}
+
+// FileRule makes those a principal whose token has a value in a claim: the claim is the value, or a list that has it.
+type FileRule struct {
+	// Name is unique among all principals of the file.
+	Name  string `json:"name"`
+	Claim string `json:"claim"`
+	Value string `json:"value"`
+	// NameClaim tells those apart whom the rule fits: each is a principal NAME/VALUE, by the value of this claim. Empty: they are one.
+	NameClaim string      `json:"name_claim,omitzero"`
+	Grants    []FileGrant `json:"grants,omitempty"`
+	Rate      *FileRate   `json:"rate,omitempty"`
 }
 
 // parse reads the text of a file of principals. An error names the member that is wrong.
@@ -135,8 +166,11 @@ func readFile(path string, mode os.FileMode) (text []byte, info os.FileInfo, err
 	return text, info, err
 }
 
-// private are the bits of mode that a file of principals must not have.
-const private os.FileMode = 0o077
+// Bits of mode that a file of principals must not have, and a file of public keys.
+const (
+	private  os.FileMode = 0o077
+	writable os.FileMode = 0o022
+)
 
 // parseHash reads a SHA-256 in hexadecimal.
 func parseHash(text string) (hash [32]byte, ok bool) {

@@ -15,6 +15,7 @@ type table struct {
 	principals   map[string]*Principal
 	tokens       map[[32]byte]heldToken
 	certificates map[string]*Principal
+	jwt          *issuer // nil: no JWT is taken
 }
 
 // heldToken is who has a token, and until when; zero: for good.
@@ -31,25 +32,24 @@ func (f *File) table() (*table, error) {
 			return nil, fmt.Errorf("principals[%d].%w", i, err)
 		}
 	}
-	return t, t.checkIDs(f)
+	if err := t.checkIDs(f); err != nil {
+		return nil, err
+	}
+	if f.JWT == nil {
+		return t, nil
+	}
+	var err error
+	if t.jwt, err = t.issuer(f.JWT); err != nil {
+		return nil, fmt.Errorf("jwt.%w", err)
+	}
+	return t, nil
 }
 
 func (t *table) add(p *FilePrincipal) error {
-	if !isName(p.Name) {
-		return fmt.Errorf("name: must be 1 to %d of a-z, A-Z, 0-9, '.', '_', '-' and '@'", maxName)
-	}
-	if t.principals[p.Name] != nil {
-		return fmt.Errorf("name: %s is there twice", p.Name)
-	}
-	who := &Principal{Name: p.Name, Listed: true}
-	var err error
-	if who.Grants, err = grants(p.Grants); err != nil {
+	who, err := t.principal(p.Name, p.Grants, p.Rate)
+	if err != nil {
 		return err
 	}
-	if who.Rate, err = p.Rate.rate(); err != nil {
-		return err
-	}
-	t.principals[p.Name] = who
 	for i, name := range p.Certificates {
 		if name, err = certificateName(name); err != nil {
 			return fmt.Errorf("certificates[%d]: %w", i, err)
@@ -65,6 +65,26 @@ func (t *table) add(p *FilePrincipal) error {
 		}
 	}
 	return nil
+}
+
+// principal makes one of a name that nobody has yet.
+func (t *table) principal(name string, granted []FileGrant, rate *FileRate) (*Principal, error) {
+	if !isName(name) {
+		return nil, fmt.Errorf("name: must be 1 to %d of a-z, A-Z, 0-9, '.', '_', '-' and '@'", maxName)
+	}
+	if t.principals[name] != nil {
+		return nil, fmt.Errorf("name: %s is there twice", name)
+	}
+	who := &Principal{Name: name, Listed: true}
+	var err error
+	if who.Grants, err = grants(granted); err != nil {
+		return nil, err
+	}
+	if who.Rate, err = rate.rate(); err != nil {
+		return nil, err
+	}
+	t.principals[name] = who
+	return who, nil
 }
 
 func (t *table) addToken(k *FileToken, who *Principal) error {
@@ -170,31 +190,49 @@ func namesOf(c *x509.Certificate) (names []string) {
 	return names
 }
 
-// byToken is who has a token at a time; nil: nobody.
-func (t *table) byToken(text string, now time.Time) *Principal {
+// byHeader is who shows a header of authorization at a time: "Bearer TOKEN".
+func (t *table) byHeader(header string, now time.Time) (*Principal, error) {
+	scheme, token, _ := strings.Cut(header, " ")
+	switch {
+	case !strings.EqualFold(scheme, "bearer"):
+		return nil, ErrUnauthenticated
+	case strings.HasPrefix(token, tokenPrefix):
+		return t.byToken(token, now)
+	case t.jwt != nil:
+		return t.jwt.authenticate(token, now)
+	default:
+		return nil, ErrUnauthenticated
+	}
+}
+
+// byToken is who has a token at a time.
+func (t *table) byToken(text string, now time.Time) (*Principal, error) {
 	if !IsToken(text) {
-		return nil
+		return nil, ErrUnauthenticated
 	}
 	k, ok := t.tokens[HashToken(text)]
 	if !ok || !k.expires.IsZero() && !now.Before(k.expires) {
-		return nil
+		return nil, ErrUnauthenticated
 	}
-	return k.who
+	return k.who, nil
 }
 
-// byCertificate is who has a certificate at a time; nil: nobody, or more than one, of whom none can be meant.
-func (t *table) byCertificate(c *x509.Certificate, now time.Time) (who *Principal) {
+// byCertificate is who has a certificate at a time. Where it has names of more than one, none of them can be meant.
+func (t *table) byCertificate(c *x509.Certificate, now time.Time) (who *Principal, err error) {
 	if now.Before(c.NotBefore) || now.After(c.NotAfter) {
-		return nil
+		return nil, ErrUnauthenticated
 	}
 	for _, name := range namesOf(c) {
 		switch p := t.certificates[name]; {
 		case p == nil || p == who:
 		case who != nil:
-			return nil
+			return nil, ErrUnauthenticated
 		default:
 			who = p
 		}
 	}
-	return who
+	if who == nil {
+		return nil, ErrUnauthenticated
+	}
+	return who, nil
 }
