@@ -44,6 +44,10 @@ type options struct {
 	deterministic  bool
 	cacheBytes     int64
 	credentials    credentials.TransportCredentials
+	insecure       bool
+	files          tlsFiles
+	token          func(context.Context) (string, error)
+	tokenFile      *tokenFile // that of token; nil: there is none
 	dial           []grpc.DialOption
 }
 
@@ -75,13 +79,15 @@ func Deterministic() Option { return func(o *options) { o.deterministic = true }
 // 0: nothing is kept. A view that is larger by itself is not kept.
 func WithCacheBytes(n int64) Option { return func(o *options) { o.cacheBytes = n } }
 
-// WithTLS makes Dial use these credentials.
+// WithTLS makes Dial use these credentials; credentials.NewTLS(nil) trust whom the system trusts.
 func WithTLS(c credentials.TransportCredentials) Option {
-	return func(o *options) { o.credentials = c }
+	return func(o *options) { o.credentials, o.insecure = c, false }
 }
 
-// WithInsecure makes Dial speak plain text to other machines too.
-func WithInsecure() Option { return WithTLS(insecure.NewCredentials()) }
+// WithInsecure makes Dial speak plain text to other machines too, and show them tokens so.
+func WithInsecure() Option {
+	return func(o *options) { o.credentials, o.insecure = insecure.NewCredentials(), true }
+}
 
 // WithDialOptions gives Dial further options for the connection. Options that make gRPC itself repeat calls break the
 // promises of this package.
@@ -102,24 +108,64 @@ func newOptions(opts []Option) options {
 }
 
 // Dial makes a Client for a server at a gRPC target, such as "127.0.0.1:7420". It does not connect: the first call does.
-// Loopback and unix sockets are spoken to in plain text; anything else needs WithTLS or WithInsecure, else ErrInsecure.
-// Close ends the connection.
+// Loopback and unix sockets are spoken to in plain text; anything else needs WithTLS, WithCA, WithClientCertificate or WithInsecure, else
+// ErrInsecure. Close ends the connection.
 func Dial(target string, opts ...Option) (*Client, error) {
 	o := newOptions(opts)
-	if o.credentials == nil {
-		if !loopback(target) {
-			return nil, fault(ErrInsecure, "")
-		}
-		o.credentials = insecure.NewCredentials()
-	}
-	dial := append(DialOptions(), grpc.WithTransportCredentials(o.credentials))
-	conn, err := grpc.NewClient(target, append(dial, o.dial...)...)
+	conn, err := o.connect(target)
 	if err != nil {
-		return nil, fault(ErrBadTarget, err.Error())
+		return nil, err
 	}
 	c := newClient(conn, o)
 	c.closer = conn
 	return c, nil
+}
+
+// Connect makes the connection that Dial would, for who makes calls with the generated code too. Its errors are those of Dial.
+func Connect(target string, opts ...Option) (*grpc.ClientConn, error) {
+	o := newOptions(opts)
+	return o.connect(target)
+}
+
+func (o *options) connect(target string) (*grpc.ClientConn, error) {
+	security, err := o.security(target)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := grpc.NewClient(target, append(append(DialOptions(), security...), o.dial...)...)
+	if err != nil {
+		return nil, fault(ErrBadTarget, err.Error())
+	}
+	return conn, nil
+}
+
+// security is what a connection to a target is made with, so that neither transcripts nor tokens go in plain text to another machine.
+func (o *options) security(target string) ([]grpc.DialOption, error) {
+	local, by := loopback(target), o.credentials
+	switch {
+	case by != nil && o.files != tlsFiles{}:
+		return nil, fault(ErrBadTarget, "WithCA and WithClientCertificate exclude WithTLS and WithInsecure")
+	case by != nil:
+	case o.files != tlsFiles{}:
+		var err error
+		if by, err = o.files.credentials(); err != nil {
+			return nil, fault(ErrBadTarget, err.Error())
+		}
+	case local:
+		by = insecure.NewCredentials()
+	default:
+		return nil, fault(ErrInsecure, "")
+	}
+	dial := []grpc.DialOption{grpc.WithTransportCredentials(by)}
+	if o.token == nil {
+		return dial, nil
+	}
+	if o.tokenFile != nil {
+		if _, err := o.token(context.Background()); err != nil {
+			return nil, fault(ErrBadTarget, err.Error())
+		}
+	}
+	return append(dial, grpc.WithPerRPCCredentials(bearer{o.token, !local && !o.insecure})), nil
 }
 
 // window is how much of a reply may be under way unread, for each stream: as much as Assemble replies at most. gRPC's own windows
@@ -127,7 +173,8 @@ func Dial(target string, opts ...Option) (*Client, error) {
 // them. With this one a stream gets 4 MiB a round trip from the start and no more.
 const window = 4 << 20
 
-// DialOptions are the options that Dial makes connections with, but for credentials: for who makes a connection for New.
+// DialOptions are the options that Dial makes connections with, but for credentials: for who makes a connection for New by other means than
+// Connect.
 func DialOptions() []grpc.DialOption {
 	return []grpc.DialOption{
 		grpc.WithDisableServiceConfig(), // a resolver's config could repeat what may not be

@@ -17,6 +17,12 @@
 // for a stream (WithDeadline, WithIdle). Every error is an *Error, but for those of the caller's own functions
 // (Trigger.Summarize); errors.Is matches it with its Reason: ErrAliasMoved and its like.
 //
+// # Who calls
+//
+// WithTokenFile and WithToken show a token with each call, WithCA and WithClientCertificate speak TLS by files, WithTLS in any other way.
+// Files are read again, so that new ones need no new Client. Neither transcripts nor tokens go in plain text to another machine, unless
+// WithInsecure is given.
+//
 // # Retries
 //
 // While the server is unavailable or overloaded calls are repeated until their deadline, with growing pauses (WithRetry). Of an

@@ -27,7 +27,7 @@ const (
 	ErrClosed
 	// ErrInsecure: Dial would send transcripts in plain text to another machine.
 	ErrInsecure
-	// ErrBadTarget: Dial was given an address or options that gRPC refuses.
+	// ErrBadTarget: Dial was given an address or options that gRPC refuses, or files that cannot be used.
 	ErrBadTarget
 	// ErrNoName: a Turn, Reply or Sent without the id, or a Chat without the name, that its alias needs.
 	ErrNoName
@@ -53,7 +53,7 @@ func (r Reason) own() own {
 	case ErrClosed:
 		return own{"CLOSED", codes.Canceled, "the Client is closed"}
 	case ErrInsecure:
-		return own{"INSECURE", codes.InvalidArgument, "the target is not loopback: give WithTLS or WithInsecure"}
+		return own{"INSECURE", codes.InvalidArgument, "the target is not loopback: give WithTLS, WithCA or WithInsecure"}
 	case ErrBadTarget:
 		return own{"BAD_TARGET", codes.InvalidArgument, "no connection can be made so"}
 	case ErrNoName:

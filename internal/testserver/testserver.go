@@ -78,6 +78,24 @@ func Serve(tb testing.TB, srv *server.Server, grpcServer *grpc.Server, dial ...g
 	return s
 }
 
+// ServeTCP serves a gRPC server on a port of loopback until the test ends, and gives its address.
+func ServeTCP(tb testing.TB, grpcServer *grpc.Server) string {
+	tb.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- grpcServer.Serve(listener) }()
+	tb.Cleanup(func() {
+		grpcServer.Stop()
+		if err := <-served; err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+			tb.Errorf("serve: %v", err)
+		}
+	})
+	return listener.Addr().String()
+}
+
 // Dial makes one more connection, closed when the test ends.
 func (s *Stack) Dial(tb testing.TB, dial ...grpc.DialOption) *grpc.ClientConn {
 	tb.Helper()
