@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/transcriptd/transcriptd/redact"
 	"pgregory.net/rapid"
 )
 
@@ -23,6 +24,15 @@ func TestTokensAreTokens(t *testing.T) {
 			t.Fatalf("a new token is %q", text)
 		}
 		seen[text] = true
+	}
+}
+
+// Tokens are taken out of text that is shown or put.
+func TestTokensAreRedacted(t *testing.T) {
+	for range 200 {
+		if text := NewToken(); redact.Text("it is "+text+", keep it") != "it is "+redact.Mark+", keep it" {
+			t.Fatalf("%q stays", text)
+		}
 	}
 }
 

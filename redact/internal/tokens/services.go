@@ -103,6 +103,7 @@ var services = []Form{
 	{"Stripe", "sk_prod_", word, 16, 0, nil, "gitleaks stripe-access-token"},
 	{"Stripe", "sk_test_", word, 16, 0, nil, "gitleaks stripe-access-token"},
 	{"Stripe", "whsec_", b64, 20, 0, nil, "https://docs.stripe.com/webhooks"},
+	{"transcriptd", "trd_", alnum, 49, 49, nil, "https://github.com/transcriptd/transcriptd/blob/main/docs/security.md"},
 	{"Twilio", "SK", hexa, 32, 32, mixed, "gitleaks twilio-api-key"},
 	{"Twitch", "oauth:", alnum, 30, 30, random, "https://dev.twitch.tv/docs/chat/authenticating/"},
 	{"Typeform", "tfp_", b64Dotted, 40, 0, keyPart, "gitleaks typeform-api-token"},
