@@ -23,6 +23,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/internal/identity"
 	"github.com/transcriptd/transcriptd/server/internal/access"
 	"github.com/transcriptd/transcriptd/server/internal/fair"
 	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
@@ -30,10 +31,13 @@ import (
 
 // permitted is a judgement that a guard was asked for.
 type permitted struct {
-	who access.Principal
+	who *identity.Principal
 	m   *access.Method
 	of  access.Scope
 }
+
+// somebody is whom strict names.
+var somebody = &identity.Principal{Name: "somebody"}
 
 // strict is a guard that refuses what it is told to, and remembers what it was asked.
 type strict struct {
@@ -47,23 +51,26 @@ type strict struct {
 	canHangUp  []bool
 }
 
-func (s *strict) Identify(ctx context.Context, m *access.Method) (access.Principal, error) {
+func (s *strict) Identify(m *access.Method, _ identity.Credentials) (*identity.Principal, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.panics == "Identify" {
 		panic("of the guard")
 	}
-	s.identified, s.canHangUp = append(s.identified, m), append(s.canHangUp, receive.CanHangUp(ctx))
-	return "somebody", s.unknown
+	s.identified = append(s.identified, m)
+	if s.unknown != nil {
+		return nil, s.unknown
+	}
+	return somebody, nil
 }
 
-func (s *strict) Permit(_ context.Context, who access.Principal, m *access.Method, of access.Scope) error {
+func (s *strict) Permit(ctx context.Context, who *identity.Principal, m *access.Method, of access.Scope) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.panics == "Permit" {
 		panic("of the guard")
 	}
-	s.permitted = append(s.permitted, permitted{who, m, of})
+	s.permitted, s.canHangUp = append(s.permitted, permitted{who, m, of}), append(s.canHangUp, receive.CanHangUp(ctx))
 	return s.forbidden
 }
 
@@ -77,10 +84,16 @@ type guardedServer struct {
 }
 
 func newGuarded(t *testing.T, guard *strict) *guardedServer {
-	g := &guardedServer{T: t, strict: guard}
+	t.Helper()
 	var untouched struct{ chainstore.Store }
-	g.server = New(untouched, Config{})
-	g.server.transport.Guard = guard
+	server := New(untouched, Config{})
+	server.transport.Guard = guard
+	return serveGuarded(t, server, guard)
+}
+
+func serveGuarded(t *testing.T, server *Server, guard *strict) *guardedServer {
+	t.Helper()
+	g := &guardedServer{T: t, strict: guard, server: server}
 	var err error
 	if g.grpc, err = g.server.GRPC(); err != nil {
 		t.Fatal(err)
@@ -193,7 +206,7 @@ func TestWhatIsForbidden(t *testing.T) {
 		if err := g.call(name, d, requestWith(t, d, fields)); status.Code(err) != codes.PermissionDenied {
 			t.Errorf("%s: %v", name, err)
 		}
-		if !slices.Equal(g.permitted, []permitted{{"somebody", m, want}}) {
+		if !slices.Equal(g.permitted, []permitted{{somebody, m, want}}) {
 			t.Errorf("%s: the guard was asked %v, want once about %v", name, g.permitted, want)
 		}
 	}
@@ -308,13 +321,16 @@ func testWithoutAGate(t *testing.T, want codes.Code, named ...string) {
 
 // gRPC's streams have the method that hangUp needs, which it promises nobody.
 func TestCallsCanBeEnded(t *testing.T) {
-	g := newGuarded(t, &strict{unknown: status.Error(codes.Unauthenticated, "unknown")})
+	g := newGuarded(t, &strict{forbidden: status.Error(codes.PermissionDenied, "forbidden")})
 	_ = g.conn.Invoke(t.Context(), transcriptv1.TranscriptService_PutNode_FullMethodName, &emptypb.Empty{}, &emptypb.Empty{})
 	stream, err := g.conn.NewStream(t.Context(), &grpc.StreamDesc{ServerStreams: true}, transcriptv1.AdminService_Verify_FullMethodName)
 	if err == nil {
+		err = errors.Join(stream.SendMsg(&emptypb.Empty{}), stream.CloseSend())
+	}
+	if err == nil {
 		err = stream.RecvMsg(&emptypb.Empty{})
 	}
-	if status.Code(err) != codes.Unauthenticated {
+	if status.Code(err) != codes.PermissionDenied {
 		t.Errorf("%v", err)
 	}
 	if !slices.Equal(g.canHangUp, []bool{true, true}) {

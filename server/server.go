@@ -31,6 +31,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction"
+	"github.com/transcriptd/transcriptd/internal/identity"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
@@ -54,6 +55,9 @@ type Config struct {
 	// Certificate() *x509.Certificate, each call of the caller goes by what that gives then, nil being none; else by the certificate that the
 	// handshake has verified, until it expires.
 	Credentials credentials.TransportCredentials
+	// Authenticator tells who calls; nil: everybody may everything. Else the server refuses whoever is not known, but for health, and each
+	// caller may do what its grants say and nothing else: docs/api.md has the role that each method needs.
+	Authenticator identity.Authenticator
 	// Ungated are services, by full name, that a program registers with its gRPC server beside, after GRPC. They have no gate: who may call
 	// them, and room for their requests, are the program's matter. Others that it registers are not served.
 	Ungated []string
@@ -90,7 +94,7 @@ func New(store chainstore.Store, cfg Config) *Server {
 	s.draining, s.drain = context.WithCancel(context.Background())
 	m := &mapper{rows: table(), log: log}
 	s.transport = transport.New(transport.Config{
-		Draining: s.draining, Log: log, Registerer: cfg.Registerer, Tracer: cfg.TracerProvider, Guard: access.Anybody{}, Ungated: cfg.Ungated,
+		Draining: s.draining, Log: log, Registerer: cfg.Registerer, Tracer: cfg.TracerProvider, Guard: access.GuardOf(cfg.Authenticator), Ungated: cfg.Ungated,
 		Credentials: cfg.Credentials, Status: m.status, Overloaded: m.status(context.Background(), chainstore.ErrOverloaded),
 	})
 	s.scans, s.verifies = frames.NewPlaces(), semaphore.NewWeighted(maxVerifies)
@@ -112,7 +116,7 @@ func serviceNames() []string {
 // may not change the codec, the credentials or the size of requests; its interceptors run outside of the server's, and see replies of
 // Assemble and StreamAssemble without the messages of nodes, which are not decoded, and with a method Encode() ([]byte, error)
 // that gives all of such a reply. Of a unary call whose request has not come, not whole, or is refused, they see an empty request. Of
-// calls that are refused by their head, its interceptors see none and its stats handlers those with a far deadline. Error: a method has
+// calls that are refused by their head, its interceptors see streams with a far deadline, and its stats handlers calls with one. Error: a method has
 // no row in the table of methods. What its caller registers with the gRPC server beside is served only if Config.Ungated names it.
 func (s *Server) GRPC(extra ...grpc.ServerOption) (*grpc.Server, error) {
 	return s.transport.Serve(s.register, extra...)

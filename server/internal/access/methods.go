@@ -1,4 +1,4 @@
-// Package access says what each method of the service needs of who calls it, and is the place where identities come in: a Guard is asked
+// Package access says which role each method of the service needs of who calls it, and judges callers by their grants: a Guard is asked
 // when the request headers of a call have come, and again once its request is decoded. What has no row in the table of methods is not served.
 package access
 
@@ -13,19 +13,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
-)
-
-// Need is what a caller needs for a method.
-type Need int
-
-const (
-	// Nothing: anybody may call, of whom nothing is known.
-	Nothing Need = iota + 1
-	// Read is to read a namespace, Write to write to it.
-	Read
-	Write
-	// Admin is to look after a namespace, or the whole store.
-	Admin
+	"github.com/transcriptd/transcriptd/internal/identity"
 )
 
 // Kind says which calls have a method's requests in common memory, and what else they have in common.
@@ -36,7 +24,7 @@ const (
 	Writes Kind = iota + 1
 	// Reads are all others of the service and of its administration.
 	Reads
-	// Health is told to the end, also while the server drains; its replies are tiny.
+	// Health is told to the end, also while the server drains, and to anybody; its replies are tiny.
 	Health
 	// Reflection tells of the contract, and nothing of the store.
 	Reflection
@@ -44,7 +32,9 @@ const (
 
 // Method is a row of the table of methods.
 type Method struct {
-	Need Need
+	// Role is what a caller needs on the namespace of the request, and on the whole store where the request is about that, or about no
+	// namespace; known: nothing but to be known.
+	Role identity.Role
 	Kind Kind
 	// Namespace is the field of the request that has the namespace; empty: the request is about none.
 	Namespace string
@@ -55,39 +45,45 @@ type Method struct {
 // namespace is the field that every request about a namespace has.
 const namespace = "namespace"
 
+// known is no role: whoever is known may call.
+const known identity.Role = 0
+
 // methods is the table of methods, by full name.
 var methods = map[string]*Method{
-	transcriptv1.TranscriptService_PutNode_FullMethodName:          {Write, Writes, namespace, ""},
-	transcriptv1.TranscriptService_PutNodes_FullMethodName:         {Write, Writes, namespace, ""},
-	transcriptv1.TranscriptService_Alias_FullMethodName:            {Write, Writes, namespace, ""},
-	transcriptv1.TranscriptService_DeleteAlias_FullMethodName:      {Write, Writes, namespace, ""},
-	transcriptv1.TranscriptService_DeleteAliases_FullMethodName:    {Write, Writes, namespace, ""},
-	transcriptv1.TranscriptService_Compact_FullMethodName:          {Write, Writes, namespace, ""},
-	transcriptv1.TranscriptService_GetNode_FullMethodName:          {Read, Reads, namespace, ""},
-	transcriptv1.TranscriptService_GetNodes_FullMethodName:         {Read, Reads, namespace, ""},
-	transcriptv1.TranscriptService_Assemble_FullMethodName:         {Read, Reads, namespace, ""},
-	transcriptv1.TranscriptService_StreamAssemble_FullMethodName:   {Read, Reads, namespace, ""},
-	transcriptv1.TranscriptService_ListChildren_FullMethodName:     {Read, Reads, namespace, ""},
-	transcriptv1.TranscriptService_ListRunLoops_FullMethodName:     {Read, Reads, namespace, ""},
-	transcriptv1.TranscriptService_RecallToolCall_FullMethodName:   {Read, Reads, namespace, ""},
-	transcriptv1.TranscriptService_ReplayTools_FullMethodName:      {Read, Reads, namespace, ""},
-	transcriptv1.TranscriptService_Search_FullMethodName:           {Read, Reads, namespace, ""},
-	transcriptv1.TranscriptService_Describe_FullMethodName:         {Read, Reads, namespace, ""},
-	transcriptv1.TranscriptService_ResolveAlias_FullMethodName:     {Read, Reads, namespace, ""},
-	transcriptv1.TranscriptService_ListAliases_FullMethodName:      {Read, Reads, namespace, ""},
-	transcriptv1.TranscriptService_ListAliasHistory_FullMethodName: {Read, Reads, namespace, ""},
-	transcriptv1.TranscriptService_ServerInfo_FullMethodName:       {Nothing, Reads, "", ""},
+	transcriptv1.TranscriptService_PutNode_FullMethodName:          {identity.Append, Writes, namespace, ""},
+	transcriptv1.TranscriptService_PutNodes_FullMethodName:         {identity.Append, Writes, namespace, ""},
+	transcriptv1.TranscriptService_Alias_FullMethodName:            {identity.Append, Writes, namespace, ""},
+	transcriptv1.TranscriptService_DeleteAlias_FullMethodName:      {identity.Append, Writes, namespace, ""},
+	transcriptv1.TranscriptService_DeleteAliases_FullMethodName:    {identity.Append, Writes, namespace, ""},
+	transcriptv1.TranscriptService_Compact_FullMethodName:          {identity.Append, Writes, namespace, ""},
+	transcriptv1.TranscriptService_GetNode_FullMethodName:          {identity.Read, Reads, namespace, ""},
+	transcriptv1.TranscriptService_GetNodes_FullMethodName:         {identity.Read, Reads, namespace, ""},
+	transcriptv1.TranscriptService_Assemble_FullMethodName:         {identity.Read, Reads, namespace, ""},
+	transcriptv1.TranscriptService_StreamAssemble_FullMethodName:   {identity.Read, Reads, namespace, ""},
+	transcriptv1.TranscriptService_ListChildren_FullMethodName:     {identity.Read, Reads, namespace, ""},
+	transcriptv1.TranscriptService_ListRunLoops_FullMethodName:     {identity.Read, Reads, namespace, ""},
+	transcriptv1.TranscriptService_RecallToolCall_FullMethodName:   {identity.Read, Reads, namespace, ""},
+	transcriptv1.TranscriptService_ReplayTools_FullMethodName:      {identity.Read, Reads, namespace, ""},
+	transcriptv1.TranscriptService_Search_FullMethodName:           {identity.Read, Reads, namespace, ""},
+	transcriptv1.TranscriptService_Describe_FullMethodName:         {identity.Read, Reads, namespace, ""},
+	transcriptv1.TranscriptService_ResolveAlias_FullMethodName:     {identity.Read, Reads, namespace, ""},
+	transcriptv1.TranscriptService_ListAliases_FullMethodName:      {identity.Read, Reads, namespace, ""},
+	transcriptv1.TranscriptService_ListAliasHistory_FullMethodName: {identity.Read, Reads, namespace, ""},
+	transcriptv1.TranscriptService_ServerInfo_FullMethodName:       {known, Reads, "", ""},
 
-	transcriptv1.AdminService_NamespaceStats_FullMethodName: {Admin, Reads, namespace, ""},
-	transcriptv1.AdminService_Verify_FullMethodName:         {Admin, Reads, namespace, "scope"},
+	transcriptv1.AdminService_NamespaceStats_FullMethodName: {identity.Operate, Reads, namespace, ""},
+	transcriptv1.AdminService_Verify_FullMethodName:         {identity.Operate, Reads, namespace, "scope"},
 
-	healthv1.Health_Check_FullMethodName: {Nothing, Health, "", ""},
-	healthv1.Health_List_FullMethodName:  {Nothing, Health, "", ""},
-	healthv1.Health_Watch_FullMethodName: {Nothing, Health, "", ""},
+	healthv1.Health_Check_FullMethodName: {known, Health, "", ""},
+	healthv1.Health_List_FullMethodName:  {known, Health, "", ""},
+	healthv1.Health_Watch_FullMethodName: {known, Health, "", ""},
 
-	reflectionv1.ServerReflection_ServerReflectionInfo_FullMethodName:      {Nothing, Reflection, "", ""},
-	reflectionv1alpha.ServerReflection_ServerReflectionInfo_FullMethodName: {Nothing, Reflection, "", ""},
+	reflectionv1.ServerReflection_ServerReflectionInfo_FullMethodName:      {known, Reflection, "", ""},
+	reflectionv1alpha.ServerReflection_ServerReflectionInfo_FullMethodName: {known, Reflection, "", ""},
 }
+
+// open tells whether anybody may call, who is not known too.
+func (m *Method) open() bool { return m.Kind == Health }
 
 // Find is the row of a method; nil where there is none.
 func Find(method string) *Method { return methods[method] }

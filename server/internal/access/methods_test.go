@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/internal/identity"
 )
 
 // Every row is that of a method that there is, and fits its request; what has none is refused.
@@ -23,8 +24,8 @@ func TestRowsFitTheirMethods(t *testing.T) {
 	right := *row
 	defer func() { *row = right }()
 	for _, wrong := range []Method{
-		{Read, Reads, "", ""}, {Read, Reads, "node", ""}, {Read, Reads, "nowhere", ""}, {Read, Reads, "namespace", "nowhere"},
-		{Read, Reads, "namespace", "omit_metadata"},
+		{identity.Read, Reads, "", ""}, {identity.Read, Reads, "node", ""}, {identity.Read, Reads, "nowhere", ""}, {identity.Read, Reads, "namespace", "nowhere"},
+		{identity.Read, Reads, "namespace", "omit_metadata"},
 	} {
 		*row = wrong
 		if m, err := Check(service, "GetNode"); err == nil {

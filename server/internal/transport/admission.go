@@ -11,7 +11,6 @@ import (
 	"google.golang.org/grpc/tap"
 
 	"github.com/transcriptd/transcriptd/server/internal/access"
-	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
 )
 
 const (
@@ -20,21 +19,14 @@ const (
 	maxWrites = 1024
 	// freeWrites is how many are never refused here, however long they take.
 	freeWrites = 256
-	// refusalsToldEvery is how often the log tells of refusals.
-	refusalsToldEvery = time.Minute
 	// longest is as how long a write counts that took longer: a sender may take hours where nobody waits for its room.
 	longest = time.Minute
-	// Near is how far away the deadline of a call may be that is refused in the tap, which costs least: gRPC holds some 300 bytes
-	// of it until then, however long its head is. At 12,000 refusals a second that is 20 MB at most.
-	Near = 5 * time.Second
 )
 
 // admission refuses writes that would wait too long, as OVERLOADED, when no more than the head of a call has come: what
 // is asked for beyond what can be served must cost next to nothing, or less is served. Refused is a write beyond maxWrites,
 // and one beyond freeWrites where writes took lately more than half of the time that it has left. Reads, which do not
-// wait for a disk, are not refused. What is refused here no interceptor sees: it is in no metric of calls but refused, in no
-// line of the log and in no trace, and so its error, which is made once, has no request id. What refusals hold is that of
-// a few seconds, whatever deadlines callers send: see near.
+// wait for a disk, are not refused.
 type admission struct {
 	// Most and free are maxWrites and freeWrites, outside tests.
 	Most, Free int64
@@ -42,9 +34,7 @@ type admission struct {
 	UnderWay atomic.Int64
 	// took is the moving average of how long writes took, in nanoseconds.
 	took atomic.Int64
-	// again is when the log tells of refusals again, in nanoseconds since the start, which no clock that is set turns back.
-	start time.Time
-	again atomic.Int64
+	told seldom
 
 	draining context.Context
 	refused  prometheus.Counter
@@ -55,12 +45,12 @@ type admission struct {
 // newAdmission makes an admission that refuses with a status.
 func newAdmission(draining context.Context, refused prometheus.Counter, refusal error, log *slog.Logger) *admission {
 	return &admission{
-		Most: maxWrites, Free: freeWrites, start: time.Now(),
+		Most: maxWrites, Free: freeWrites, told: newSeldom(),
 		draining: draining, refused: refused, refusal: refusal, log: log,
 	}
 }
 
-// admit judges a call whose head has come. gRPC waits for it before it reads on. A draining server says so elsewhere.
+// admit judges a call whose head has come. A draining server says so elsewhere.
 func (a *admission) admit(ctx context.Context, call *tap.Info) (context.Context, error) {
 	if !access.IsWrite(call.FullMethodName) || a.draining.Err() != nil {
 		return ctx, nil //nolint:nilerr // that the server drains is no fault of a call here
@@ -68,28 +58,11 @@ func (a *admission) admit(ctx context.Context, call *tap.Info) (context.Context,
 	now := time.Now()
 	if !a.fits(ctx, now, a.UnderWay.Add(1)) {
 		a.UnderWay.Add(-1)
-		return a.refuse(ctx, now)
+		a.count(now)
+		return refuse(ctx, a.refusal, now)
 	}
 	context.AfterFunc(ctx, func() { a.end(time.Since(now)) })
 	return ctx, nil
-}
-
-// refuse refuses a call: in the tap where it has no deadline, or a near one. gRPC stops the timer of a deadline when a call has
-// been handled, but not when the tap refuses it; so others go on, until their gate ends them.
-func (a *admission) refuse(ctx context.Context, now time.Time) (context.Context, error) {
-	a.count(now)
-	if deadline, has := ctx.Deadline(); has && deadline.Sub(now) > Near {
-		return reply.WithCall(ctx, a.refusal), nil
-	}
-	return ctx, a.refusal
-}
-
-// turnedAway is the refusal of a call that admission refused and that goes on; nil: it is not refused.
-func turnedAway(ctx context.Context) error {
-	if c := reply.CallOf(ctx); c != nil {
-		return c.Refusal
-	}
-	return nil
 }
 
 // tracing makes spans of calls that are not refused.
@@ -127,8 +100,7 @@ func (a *admission) end(took time.Duration) {
 // count counts a refusal, and tells the log of it now and then.
 func (a *admission) count(now time.Time) {
 	a.refused.Inc()
-	since, again := int64(now.Sub(a.start)), a.again.Load()
-	if since >= again && a.again.CompareAndSwap(again, since+int64(refusalsToldEvery)) {
+	if a.told.again(now) {
 		a.log.Warn("writes are refused as OVERLOADED; this line comes once a minute at most", "writes_under_way", a.UnderWay.Load())
 	}
 }

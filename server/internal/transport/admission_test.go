@@ -3,6 +3,7 @@ package transport
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -15,20 +16,19 @@ import (
 
 // The tap refuses by itself where gRPC then holds nothing, or not for long.
 func TestRefusalsWithNearDeadlinesAreMadeInTheTap(t *testing.T) {
-	a := bareTransport(nil, slog.New(slog.DiscardHandler)).Admission
-	now := time.Now()
+	refusal, now := errors.New("refused"), time.Now()
 	for _, step := range []struct {
 		left   time.Duration
 		goesOn bool
 	}{{Near / 2, false}, {Near, false}, {Near + 1, true}, {time.Hour, true}} {
 		ctx, cancel := context.WithDeadline(t.Context(), now.Add(step.left))
 		defer cancel()
-		ctx, err := a.refuse(ctx, now)
+		ctx, err := refuse(ctx, refusal, now)
 		if (err == nil) != step.goesOn || (turnedAway(ctx) != nil) != step.goesOn {
 			t.Errorf("with %v left: %v, turned away as %v", step.left, err, turnedAway(ctx))
 		}
 	}
-	if _, err := a.refuse(t.Context(), now); err == nil {
+	if _, err := refuse(t.Context(), refusal, now); err == nil {
 		t.Error("without a deadline the tap does not refuse")
 	}
 }

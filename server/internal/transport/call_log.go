@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
+	"github.com/transcriptd/transcriptd/server/internal/access"
 	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
 )
 
@@ -62,6 +63,9 @@ func ended(ctx context.Context, method, kind string, begin time.Time, err error)
 		slog.String("request_id", reply.RequestID(ctx)))
 	if from, ok := peer.FromContext(ctx); ok {
 		line = append(line, slog.String("peer.address", from.Addr.String()))
+	}
+	if who := access.Who(ctx); who != nil {
+		line = append(line, slog.String("principal", who.Name))
 	}
 	line = append(line, slog.String("grpc.start_time", begin.Format(time.RFC3339)))
 	if deadline, ok := ctx.Deadline(); ok {

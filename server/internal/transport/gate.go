@@ -110,8 +110,8 @@ func (r *registrar) look(ctx context.Context) {
 	})
 }
 
-// gate is what every call of a method passes, in this order: admission may have refused it by its request headers; the guard says who calls; there
-// is room for its request; which is decoded; and the guard permits what it is about. Only then does anything else see the request.
+// gate is what every call of a method passes, in this order: its head may have been refused, which also said who calls; there is room for its
+// request; which is decoded; and the guard permits what it is about. Only then does anything else see the request.
 type gate struct {
 	method *access.Method
 	guard  access.Guard
@@ -119,7 +119,7 @@ type gate struct {
 	look   func(context.Context)
 }
 
-// unary handles a call that passes. Of a call that admission refused no interceptor hears; others that do not pass they see with an
+// unary handles a call that passes. Of a call whose head was refused no interceptor hears; others that do not pass they see with an
 // empty request, refused. The call's id is made here, so that it is the same in a status that is sent before the interceptors run.
 func (g *gate) unary(next grpc.MethodHandler) grpc.MethodHandler {
 	return func(srv any, ctx context.Context, decode func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
@@ -130,9 +130,6 @@ func (g *gate) unary(next grpc.MethodHandler) grpc.MethodHandler {
 		p := &passage{Call: reply.NewCall(ctx), Reservation: receive.Reservation{Quota: g.room}, gate: g}
 		ctx = reply.InCall(ctx, &p.Call)
 		defer p.Release()
-		if p.identify(ctx); p.Call.Refusal != nil {
-			return tell(srv, ctx, next, interceptor, p.Call.Refusal)
-		}
 		reply, err := next(srv, ctx, func(req any) error { return p.pass(ctx, req, decode) }, interceptor)
 		if p.Call.Refusal != nil {
 			reply, err = tell(srv, ctx, next, interceptor, p.Call.Refusal)
@@ -147,24 +144,15 @@ type passage struct {
 	reply.Call
 	receive.Reservation
 	gate *gate
-	who  access.Principal
 }
 
-// identify asks the guard who calls. A panic is the call's refusal, here as in pass: no interceptor watches over a gate.
-func (p *passage) identify(ctx context.Context) {
-	p.Call.Refusal = panics.Guard(func() (err error) {
-		p.who, err = p.gate.guard.Identify(ctx, p.gate.method)
-		return err
-	})
-}
-
-// pass receives the request, and judges it.
+// pass receives the request, and judges it. A panic is the call's refusal: no interceptor watches over a gate.
 func (p *passage) pass(ctx context.Context, req any, decode func(any) error) error {
 	p.Call.Refusal = panics.Guard(func() error {
 		if err := p.Receive(ctx, req, decode); err != nil {
 			return err
 		}
-		return p.gate.permit(ctx, p.who, req)
+		return p.gate.permit(ctx, req)
 	})
 	return p.Call.Refusal
 }
@@ -179,7 +167,7 @@ func tell(srv any, ctx context.Context, next grpc.MethodHandler, interceptor grp
 }
 
 // permit judges a request that was decoded.
-func (g *gate) permit(ctx context.Context, who access.Principal, req any) error {
+func (g *gate) permit(ctx context.Context, req any) error {
 	m, ok := req.(proto.Message)
 	if !ok {
 		return errors.New("a request is no message")
@@ -191,18 +179,14 @@ func (g *gate) permit(ctx context.Context, who access.Principal, req any) error 
 	if g.method.Namespace != "" && !scope.All {
 		scope.Namespace = wire.Namespace(scope.Namespace)
 	}
-	return g.guard.Permit(ctx, who, g.method, scope)
+	return g.guard.Permit(ctx, access.Who(ctx), g.method, scope)
 }
 
 // stream is unary for streams, which pass within the interceptors; no write is one.
 func (g *gate) stream(next grpc.StreamHandler) grpc.StreamHandler {
 	return func(srv any, ss grpc.ServerStream) error {
 		g.look(ss.Context())
-		who, err := g.guard.Identify(ss.Context(), g.method)
-		if err != nil {
-			return err
-		}
-		s := &gatedStream{ServerStream: ss, gate: g, who: who}
+		s := &gatedStream{ServerStream: ss, gate: g}
 		defer s.release()
 		return next(srv, s)
 	}
@@ -212,7 +196,6 @@ func (g *gate) stream(next grpc.StreamHandler) grpc.StreamHandler {
 type gatedStream struct {
 	grpc.ServerStream
 	gate *gate
-	who  access.Principal
 	// request is the room of the request that was received last; nil before the first.
 	request *receive.Reservation
 }
@@ -223,7 +206,7 @@ func (s *gatedStream) RecvMsg(m any) error {
 	if err := s.request.Receive(s.Context(), m, s.ServerStream.RecvMsg); err != nil {
 		return err
 	}
-	return s.gate.permit(s.Context(), s.who, m)
+	return s.gate.permit(s.Context(), m)
 }
 
 func (s *gatedStream) release() {

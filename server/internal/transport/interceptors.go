@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
@@ -30,6 +31,7 @@ type layer struct {
 func (t *Transport) layers() []layer {
 	layers := []layer{
 		{"metrics", "counts what every other layer does, refusals too", nil, nil},
+		{"callers", "counts calls by who makes them, once these are told apart", nil, nil},
 		{"request", "gives the call its id before anything can log it", identifyUnary, identifyStream},
 		{"logging", "sees the final status; method, code, duration and sizes, never content", logUnary(t.log), logStream(t.log)},
 		{"limits", "refuses what would not be served before any work is done for it", t.limitUnary, t.limitStream},
@@ -41,7 +43,10 @@ func (t *Transport) layers() []layer {
 	if t.metrics != nil {
 		layers[0].unary, layers[0].stream = t.metrics.UnaryServerInterceptor(), t.metrics.StreamServerInterceptor()
 	}
-	layers[6].unary, layers[6].stream = recoverCalls()
+	if _, anybody := t.Guard.(access.Anybody); !anybody {
+		layers[1].unary, layers[1].stream = countCallers(t.callers)
+	}
+	layers[7].unary, layers[7].stream = recoverCalls()
 	return layers
 }
 
@@ -52,7 +57,31 @@ func (t *Transport) chains() (unary []grpc.UnaryServerInterceptor, stream []grpc
 			unary, stream = append(unary, l.unary), append(stream, l.stream)
 		}
 	}
+	stream[0] = turnAway(stream[0])
 	return unary, stream
+}
+
+// countCallers counts calls that end, by who made them.
+func countCallers(ended *prometheus.CounterVec) (grpc.UnaryServerInterceptor, grpc.StreamServerInterceptor) {
+	count := func(ctx context.Context, err error) {
+		switch who := access.Who(ctx); {
+		case who == nil:
+		case who.Listed:
+			ended.WithLabelValues(who.Name, status.Code(err).String()).Inc()
+		default: // there may be any number of them
+			ended.WithLabelValues("other", status.Code(err).String()).Inc()
+		}
+	}
+	unary := func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		made, err := next(ctx, req)
+		count(ctx, err)
+		return made, err
+	}
+	return unary, func(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+		err := next(srv, ss)
+		count(ss.Context(), err)
+		return err
+	}
 }
 
 func identifyUnary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {

@@ -76,6 +76,8 @@ type Transport struct {
 	status    func(context.Context, error) error
 	tls       credentials.TransportCredentials // nil: plain text
 	metrics   *metrics.Calls
+	callers   *prometheus.CounterVec
+	strangers *strangers
 	Admission *admission
 	Requests  *receive.Limiter
 	Replies   *reply.Limiter
@@ -85,6 +87,8 @@ func New(cfg Config) *Transport {
 	return &Transport{
 		draining: cfg.Draining, log: cfg.Log, tracer: cfg.Tracer, Guard: cfg.Guard, ungated: cfg.Ungated, status: cfg.Status, tls: cfg.Credentials,
 		metrics:   metrics.NewCalls(cfg.Registerer, cfg.Log),
+		callers:   metrics.NewCallers(cfg.Registerer, cfg.Log),
+		strangers: newStrangers(metrics.NewStrangers(cfg.Registerer, cfg.Log), cfg.Status, cfg.Log),
 		Admission: newAdmission(cfg.Draining, metrics.NewRefused(cfg.Registerer, cfg.Log), cfg.Overloaded, cfg.Log),
 		Requests:  receive.NewLimiter(cfg.Draining, metrics.NewRequests(cfg.Registerer, cfg.Log), cfg.Status),
 		Replies:   reply.NewLimiter(reply.NewBuffers(), metrics.NewReplies(cfg.Registerer, cfg.Log), cfg.Log),
@@ -100,7 +104,7 @@ func (t *Transport) Serve(register func(reflection.GRPCServer), extra ...grpc.Se
 		options = append(options, grpc.StatsHandler(tracing{otelgrpc.NewServerHandler(otelgrpc.WithTracerProvider(t.tracer))}))
 	}
 	server := grpc.NewServer(append(options,
-		grpc.InTapHandle(t.Admission.admit),
+		grpc.InTapHandle(t.head),
 		grpc.ForceServerCodecV2(reply.NewCodec(t.Requests.Requests, t.Replies.Buffers, t.log)),
 		grpc.ChainUnaryInterceptor(unary...),
 		grpc.ChainStreamInterceptor(stream...),

@@ -15,6 +15,7 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/reflection"
 
+	"github.com/transcriptd/transcriptd/internal/identity"
 	"github.com/transcriptd/transcriptd/server/internal/access"
 )
 
@@ -30,22 +31,26 @@ func bareTransport(registerer prometheus.Registerer, log *slog.Logger) *Transpor
 func TestOrder(t *testing.T) {
 	carrying := bareTransport(prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 	var names []string
+	carrying.Guard = access.GuardOf(nobody{})
 	for _, l := range carrying.layers() {
 		if l.unary == nil || l.stream == nil || l.why == "" {
 			t.Errorf("layer %s is incomplete", l.name)
 		}
 		names = append(names, l.name)
 	}
-	want := "metrics request logging limits refusals errors recovery replies"
+	want := "metrics callers request logging limits refusals errors recovery replies"
 	if !slices.Equal(names, strings.Fields(want)) {
 		t.Errorf("layers are %v, want %v", names, want)
 	}
 	bare := bareTransport(nil, slog.New(slog.DiscardHandler))
 	unary, stream := bare.chains()
-	if len(unary) != len(names)-1 || len(stream) != len(unary) {
-		t.Errorf("without a registerer there are %d and %d interceptors", len(unary), len(stream))
+	if len(unary) != len(names)-2 || len(stream) != len(unary) {
+		t.Errorf("without a registerer and a guard there are %d and %d interceptors", len(unary), len(stream))
 	}
 }
+
+// nobody knows nobody.
+type nobody struct{ identity.Authenticator }
 
 // A method without a row, or without a gate, is not served: there is no server.
 func TestMethodsWithoutARow(t *testing.T) {

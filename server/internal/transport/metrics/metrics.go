@@ -53,6 +53,22 @@ func NewRefused(to prometheus.Registerer, log *slog.Logger) prometheus.Counter {
 	}), log)
 }
 
+// NewStrangers makes the counter of calls that are refused since nobody knows whose they are, by reason.
+func NewStrangers(to prometheus.Registerer, log *slog.Logger) *prometheus.CounterVec {
+	return registered(to, prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "transcriptd_server_strangers_refused_total",
+		Help: "Calls refused when their head had come, since it could not be told who calls; they are in no other metric of calls.",
+	}, []string{"reason"}), log)
+}
+
+// NewCallers makes the counter of calls by who makes them.
+func NewCallers(to prometheus.Registerer, log *slog.Logger) *prometheus.CounterVec {
+	return registered(to, prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "transcriptd_server_calls_by_principal_total",
+		Help: "Calls that have ended, by the principal who made them, as the file of principals names it, or \"other\" for those that it does not name; calls of health are left out.",
+	}, []string{"principal", "code"}), log)
+}
+
 // Replies are those of the room for replies.
 type Replies struct {
 	Bytes, Limit, Waiting prometheus.Gauge
