@@ -74,7 +74,7 @@ func exitCode(err error) int {
 		return exitConflict
 	case errors.As(err, &usage), errors.As(err, &input), errors.As(err, &bad):
 		return exitUsage
-	case errors.Is(err, errProblems), errors.Is(err, errUnexplained):
+	case errors.Is(err, errProblems), errors.Is(err, errAudit), errors.Is(err, errUnexplained):
 		return exitDamaged
 	}
 	return remoteExitCode(err)

@@ -38,6 +38,7 @@ type commandLine struct {
 	Import   importCommand   `cmd:"" help:"Store conversations from JSON lines."`
 	Export   exportCommand   `cmd:"" help:"Write stored conversations as JSON lines."`
 	Verify   verifyCommand   `cmd:"" help:"Recompute every id of the namespace, or of the whole store, and check links and indexes."`
+	Audit    auditCommand    `cmd:"" help:"Verify a server's audit."`
 	Stats    statsCommand    `cmd:"" help:"Tell the size of the namespace."`
 	Bench    benchCommand    `cmd:"" help:"Put a transcriptd under load and tell what it serves."`
 
@@ -57,7 +58,7 @@ Exit codes:
     3    node, alias or tool call not found
     4    conflict: an alias exists, or points elsewhere; tool calls await their results
     5    server not reachable, shutting down, overloaded or too slow; try again
-    6    what is stored is damaged, verify found problems, or import --check a difference that nothing explains
+    6    what is stored is damaged, verify or audit verify found problems, or import --check a difference that nothing explains
     130  interrupted
 
 Results go to standard output, progress and remarks to standard error.`

@@ -1,0 +1,60 @@
+package audit
+
+import "time"
+
+// So many calls that changed nothing are told one by one: burst at once, and perSecond for long. What is beyond is told by one line a second
+// for each method, code and reason.
+const (
+	burst     = 100
+	perSecond = 10
+)
+
+// floods keep calls that change nothing from filling the disk. There are as many as methods, codes and reasons.
+type floods map[outcome]*flood
+
+// outcome is what calls have in common that are summed up.
+type outcome struct{ method, code, reason string }
+
+type flood struct {
+	// left is how many are told one by one yet, as of a time.
+	left float64
+	asOf time.Time
+	// more is how many are not told yet, the first of them at since.
+	more  uint64
+	since time.Time
+}
+
+// single tells whether a call is told by itself; else it is counted.
+func (f floods) single(r *Record, now time.Time) bool {
+	o := outcome{r.Method, r.Code, r.Reason}
+	one := f[o]
+	if one == nil {
+		one = &flood{left: burst, asOf: now}
+		f[o] = one
+	}
+	one.left = min(burst, one.left+max(0, now.Sub(one.asOf).Seconds())*perSecond)
+	one.asOf = now
+	if one.left >= 1 {
+		one.left--
+		return true
+	}
+	if one.more == 0 {
+		one.since = now
+	}
+	one.more++
+	return false
+}
+
+// sums are the calls that were counted since they were asked for last.
+func (f floods) sums() (all []*sum) {
+	for o, one := range f {
+		if one.more > 0 {
+			all = append(all, &sum{Method: o.method, Code: o.code, Reason: o.reason, Count: one.more, Since: stamp(one.since)})
+			one.more = 0
+		}
+	}
+	return all
+}
+
+// stamp is a time as lines have it.
+func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }

@@ -1,0 +1,258 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+)
+
+// resume finds where the audit goes on: behind the file that is there, or in a new one behind the newest that was full.
+func (l *Log) resume() error {
+	if missing(l.path) {
+		return l.resumeAnew()
+	}
+	e, err := readEnding(l.path, l.options.Key)
+	if err != nil {
+		return err
+	}
+	if l.file, err = l.options.OpenFile(l.path, os.O_WRONLY|os.O_APPEND, mode); err != nil {
+		return err
+	}
+	l.seq, l.hash, l.salt, l.size = e.last.Seq, e.last.hash, e.salt, e.size
+	if e.unbroken {
+		l.unwritten = append(l.unwritten, '\n')
+		l.size++
+	}
+	if e.rest != nil {
+		l.options.Logger.Warn("the audit did not end with a whole line: what lies behind the last one stays, and a line tells of it",
+			"file", l.path, "last_line", l.seq, "bytes", e.rest.Bytes, "ends_of_lines", e.rest.Lines)
+		if err := l.keep(line{Torn: e.rest}); err != nil { // in this file, however full it is
+			return err
+		}
+	}
+	if e.last.Key != l.options.Key.ID() {
+		return l.rotate()
+	}
+	return nil
+}
+
+// resumeAnew begins a file where there is none: behind one that was full, as a process may have been killed between the two.
+func (l *Log) resumeAnew() error {
+	newest, err := newestKept(l.path)
+	if err != nil || newest == "" {
+		return errors.Join(err, l.begin())
+	}
+	e, err := readEnding(newest, l.options.Key)
+	if err != nil {
+		return err
+	}
+	l.seq, l.hash = e.last.Seq, e.last.hash
+	return l.begin()
+}
+
+// write makes a line, and writes it with all that waits. A line that there is no room for is lost, and counted.
+func (l *Log) write(made line) error {
+	err := l.flush()
+	if len(l.unwritten) > maxUnwritten {
+		l.lost++
+		l.lostAll++
+		return err
+	}
+	l.rotateIfFull()
+	if l.lost > 0 {
+		if err := l.keep(line{Lost: &lost{Count: l.lost}}); err != nil {
+			return err
+		}
+		l.lost = 0
+	}
+	if err := l.keep(made); err != nil {
+		return err
+	}
+	return l.flush()
+}
+
+// keep makes a line of the chain, which waits to be written.
+func (l *Log) keep(made line) error {
+	made.Seq, made.Time, made.Prev = l.seq+1, stamp(time.Now()), l.hash
+	sealed, hash, err := made.seal(l.options.Key)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnwritten, err)
+	}
+	l.unwritten = append(l.unwritten, sealed...)
+	l.size += int64(len(sealed))
+	l.seq, l.hash = made.Seq, hash
+	return nil
+}
+
+// flush writes what waits.
+func (l *Log) flush() error {
+	err := errors.Join(l.failed, l.away)
+	if err == nil && len(l.unwritten) > 0 {
+		var n int
+		n, err = l.file.Write(l.unwritten)
+		l.unwritten = append(l.unwritten[:0], l.unwritten[n:]...)
+	}
+	if err == nil {
+		return nil
+	}
+	l.tell("lines wait in memory, and are lost once there are too many", err)
+	return fmt.Errorf("%w: %w", ErrUnwritten, err)
+}
+
+// tell tells the log of a failure, now and then.
+func (l *Log) tell(what string, err error) {
+	if now := time.Now(); now.Sub(l.toldAt) >= toldEvery {
+		l.toldAt = now
+		l.options.Logger.Error("the audit cannot be written; this line comes once a minute at most", "file", l.path, "cause", err,
+			"what_becomes", what, "waiting_bytes", len(l.unwritten), "lost_lines", l.lostAll)
+	}
+}
+
+// sync makes lines durable, up to one at least. Many who wait have one sync. A sync that failed may have lost what it was to keep, and
+// another one that succeeds does not tell: where lines are required, nothing is written from then on.
+func (l *Log) sync(seq uint64) error {
+	l.syncing.Lock()
+	defer l.syncing.Unlock()
+	if l.synced >= seq {
+		return nil
+	}
+	l.mu.Lock()
+	file, upTo, err := l.file, l.seq, l.failed
+	if err == nil && len(l.unwritten) > 0 {
+		err = ErrUnwritten
+	}
+	l.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnwritten, err)
+	}
+	if err = file.Sync(); err == nil || errors.Is(err, os.ErrClosed) { // a rotation has synced it before
+		l.synced = upTo
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.options.Required {
+		l.failed = fmt.Errorf("a sync failed, and what it was to keep may be lost; restart on a sound disk: %w", err)
+	}
+	l.tell("a sync failed, so lines may be lost with the next loss of power", err)
+	return fmt.Errorf("%w: %w", ErrUnwritten, err)
+}
+
+// rotateIfFull begins another file where this one is full. Where it cannot, this one goes on.
+func (l *Log) rotateIfFull() {
+	if l.size < l.options.MaxBytes || len(l.unwritten) > 0 || time.Now().Before(l.rotateAt) {
+		return
+	}
+	if err := l.rotate(); err != nil {
+		l.rotateAt = time.Now().Add(toldEvery)
+		l.tell("the file is full, and goes on, since another one cannot be begun", err)
+	}
+}
+
+// rotate keeps the file under the number of its last line, and begins another one.
+func (l *Log) rotate() error {
+	old := kept(l.path, l.seq)
+	if !missing(old) {
+		return fmt.Errorf("%s is there already", old)
+	}
+	if err := l.flush(); err != nil {
+		return err
+	}
+	if err := l.file.Sync(); err != nil {
+		return err
+	}
+	before, seq, hash := l.file, l.seq, l.hash
+	if err := l.beginAfter(func() error { return os.Rename(l.path, old) }); err != nil {
+		return err
+	}
+	l.options.Logger.Info("audit anchor", "why", "rotation", "file", old, "line", seq, "hash", hash)
+	return before.Close()
+}
+
+// begin begins a file where there is none.
+func (l *Log) begin() error { return l.beginAfter(func() error { return nil }) }
+
+// beginAfter begins a file whose first line follows the last one that was made. It is made beside, and takes its place when it is durable;
+// makeRoom is called just before. After an error everything is as it was, but that the place may be empty.
+func (l *Log) beginAfter(makeRoom func() error) (err error) {
+	salt := l.newSalt()
+	head := line{Seq: l.seq + 1, Time: stamp(time.Now()), Prev: l.hash, File: &fileHead{Format: format, Salt: salt}}
+	sealed, hash, err := head.seal(l.options.Key)
+	if err != nil {
+		return err
+	}
+	made := l.path + ".new"
+	f, err := l.options.OpenFile(made, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(sealed)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err == nil {
+		err = makeRoom()
+	}
+	if err == nil {
+		err = os.Rename(made, l.path)
+	}
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if err := l.syncFolder(); err != nil {
+		l.tell("a new file may be gone with the next loss of power", err)
+	}
+	l.file, l.size, l.salt = f, int64(len(sealed)), salt
+	l.seq, l.hash = head.Seq, hash
+	return nil
+}
+
+// syncFolder makes the names of the files durable, where the system has a way to.
+func (l *Log) syncFolder() error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	folder, err := l.options.OpenFile(filepath.Dir(l.path), os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}
+
+// look sees to it that the file is the one at its path: one that was moved away is followed by a new one, and where there is another one, nothing
+// is written.
+func (l *Log) look() {
+	if len(l.unwritten) > 0 && l.away == nil {
+		return // ends in the middle of a line, perhaps
+	}
+	own, err := l.file.Stat()
+	if err != nil {
+		return
+	}
+	found, err := os.Lstat(l.path)
+	switch {
+	case err == nil && os.SameFile(found, own):
+		l.away = nil
+	case err == nil:
+		l.away = fmt.Errorf("another file is at %s", l.path)
+	case errors.Is(err, os.ErrNotExist):
+		l.away = l.follow()
+	}
+}
+
+// follow begins a file behind one that was moved away, to whose end belongs what waits.
+func (l *Log) follow() error {
+	l.away = nil
+	if err := l.flush(); err != nil {
+		return err
+	}
+	before := l.file
+	if err := errors.Join(before.Sync(), l.begin()); err != nil {
+		return err
+	}
+	l.options.Logger.Warn("the audit's file was moved away, and another one follows it", "file", l.path, "first_line", l.seq)
+	return before.Close()
+}
