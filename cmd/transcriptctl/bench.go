@@ -9,10 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-
-	"github.com/transcriptd/transcriptd/client"
 	"github.com/transcriptd/transcriptd/internal/load"
 )
 
@@ -95,11 +91,6 @@ func (c *benchCommand) Run(ctx context.Context, s *session) (err error) {
 	}
 	result := benchResult{l.Report(), info.GetServerVersion(), own.flags.Namespace, ctx.Err() != nil}
 	return errors.Join(result.print(s, c.JSON || s.json), ctx.Err(), l.Fault())
-}
-
-// connect makes a connection as the SDK's are. Where the server is elsewhere, --insecure was given.
-func (s *session) connect() (*grpc.ClientConn, error) {
-	return grpc.NewClient(s.flags.Addr, append(client.DialOptions(), grpc.WithTransportCredentials(insecure.NewCredentials()))...)
 }
 
 // remarkLeft tells what a load leaves behind, if it does.

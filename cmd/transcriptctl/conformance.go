@@ -35,7 +35,7 @@ It makes two namespaces with random names, named conformance-… , and touches n
 const maxParallel = 64
 
 func (c *conformanceCommand) options(s *session) (o conformance.Options, err error) {
-	if s.flags.Namespace != "" {
+	if s.namespaceGiven {
 		return o, usagef("the kit makes namespaces of its own: leave out --namespace, and TRANSCRIPTCTL_NAMESPACE in the environment")
 	}
 	if c.Parallel < 1 || c.Parallel > maxParallel {

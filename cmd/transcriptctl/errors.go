@@ -17,6 +17,7 @@ const (
 	exitConflict    = 4
 	exitUnavailable = 5
 	exitDamaged     = 6
+	exitDenied      = 7
 	exitInterrupted = 130
 )
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,6 +22,8 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asTool) != "" {
 		os.Exit(runUntilSignal())
 	}
+	// No context of who runs the tests counts.
+	os.Setenv("XDG_CONFIG_HOME", filepath.Join(os.TempDir(), "transcriptctl-tests-have-no-contexts"))
 	os.Exit(m.Run())
 }
 

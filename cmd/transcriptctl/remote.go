@@ -42,6 +42,8 @@ func remoteExitCode(err error) int {
 		return exitUnavailable
 	case codes.DataLoss:
 		return exitDamaged
+	case codes.Unauthenticated, codes.PermissionDenied:
+		return exitDenied
 	default:
 		return exitFailed
 	}
@@ -156,7 +158,14 @@ func hintFor(e *client.Error) string {
 	}
 	switch e.Code {
 	case codes.Unavailable:
-		return "Is transcriptd running there? Start it with 'transcriptd', or name its address with --addr or TRANSCRIPTCTL_ADDR."
+		return "Is transcriptd running there? Start it with 'transcriptd', or name its address with --addr or TRANSCRIPTCTL_ADDR. " +
+			"If it speaks TLS, give --tls, or --ca with its CA."
+	case codes.Unauthenticated:
+		return "Give a token that is known there and has not expired, with --token-file or TRANSCRIPTCTL_TOKEN, or a client certificate with " +
+			"--cert and --key; or name a context that does, with --context."
+	case codes.PermissionDenied:
+		return "Whose token or certificate this is may not do it there: is it another --namespace, --token-file or --context? " +
+			"Who runs the server gives more rights."
 	case codes.Unimplemented:
 		return "Is that a transcriptd? Then it is older than this transcriptctl."
 	default:

@@ -13,11 +13,9 @@ import (
 
 // commandLine is all of the tool's commands and flags.
 type commandLine struct {
-	Addr      string        `placeholder:"HOST:PORT" env:"TRANSCRIPTCTL_ADDR" help:"The transcriptd to talk to. Default: 127.0.0.1:7420."`
-	Namespace string        `placeholder:"NAME" env:"TRANSCRIPTCTL_NAMESPACE" help:"The namespace: 1 to 64 of a-z 0-9 . _ -. Default: default; of bench a new one."`
-	Insecure  bool          `env:"TRANSCRIPTCTL_INSECURE" help:"Talk in plain text to a server on another machine."`
-	Output    string        `default:"table" enum:"table,json" env:"TRANSCRIPTCTL_OUTPUT" help:"How to print results: table or json, which is one object a line."`
-	Timeout   time.Duration `default:"30s" placeholder:"DURATION" env:"TRANSCRIPTCTL_TIMEOUT" help:"Give up on a call that takes longer, and on a stream that is silent for longer. Default: ${default}."`
+	reachFlags
+	Output  string        `default:"table" enum:"table,json" env:"TRANSCRIPTCTL_OUTPUT" help:"How to print results: table or json, which is one object a line."`
+	Timeout time.Duration `default:"30s" placeholder:"DURATION" env:"TRANSCRIPTCTL_TIMEOUT" help:"Give up on a call that takes longer, and on a stream that is silent for longer. Default: ${default}."`
 
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version and exit."`
 
@@ -42,6 +40,7 @@ type commandLine struct {
 	Stats    statsCommand    `cmd:"" help:"Tell the size of the namespace."`
 	Bench    benchCommand    `cmd:"" help:"Put a transcriptd under load and tell what it serves."`
 
+	Context     contextCommand     `cmd:"" help:"Keep, use, list and remove ways to reach servers, by name."`
 	Conformance conformanceCommand `cmd:"" help:"Hold a server to the promises of the contract."`
 	Version     versionCommand     `cmd:"" help:"Tell the version of transcriptctl and of the server."`
 }
@@ -59,6 +58,7 @@ Exit codes:
     4    conflict: an alias exists, or points elsewhere; tool calls await their results
     5    server not reachable, shutting down, overloaded or too slow; try again
     6    what is stored is damaged, verify or audit verify found problems, or import --check a difference that nothing explains
+    7    who calls is not known there, or may not do this: another token or certificate is needed
     130  interrupted
 
 Results go to standard output, progress and remarks to standard error.`
@@ -71,7 +71,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return err
 	}
 	out := bufio.NewWriterSize(stdout, 64<<10)
-	s, err := open(flags, stdin, out, stderr)
+	s, err := openFor(command, flags, stdin, out, stderr)
 	if err != nil {
 		return err
 	}
@@ -84,6 +84,14 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return errors.Join(errInterrupted, err)
 	}
 	return err
+}
+
+// openFor makes the session of a command: one without a client, and with the flags as they are, where the command asks no server.
+func openFor(command *kong.Context, flags *commandLine, in io.Reader, out *bufio.Writer, notes io.Writer) (*session, error) {
+	if _, alone := command.Selected().Target.Addr().Interface().(interface{ AsksNoServer() }); alone {
+		return newSession(flags, in, out, notes), nil
+	}
+	return open(flags, in, out, notes)
 }
 
 // parse reads the command line. The command is nil where it asked for help and got it.

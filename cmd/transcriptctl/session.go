@@ -8,6 +8,8 @@ import (
 	"io"
 	"time"
 
+	"google.golang.org/grpc"
+
 	"github.com/transcriptd/transcriptd/client"
 )
 
@@ -15,8 +17,9 @@ import (
 type session struct {
 	*client.Client
 	flags commandLine
-	// addrGiven says that the user named a server; trusts, that what the server sends is not verified.
-	addrGiven, trusts bool
+	// addrGiven says that the user named a server, namespaceGiven a namespace, both by flags or the environment; trusts, that what the
+	// server sends is not verified.
+	addrGiven, namespaceGiven, trusts bool
 	// stop ends the session's own server; nil: it has none.
 	stop  func() error
 	json  bool
@@ -37,49 +40,55 @@ func open(flags *commandLine, in io.Reader, out *bufio.Writer, notes io.Writer) 
 	if flags.Timeout <= 0 {
 		return nil, usagef("--timeout must be more than 0, is %s", flags.Timeout)
 	}
-	s := &session{
-		flags: *flags, addrGiven: flags.Addr != "", json: flags.Output == "json", in: in, out: out, notes: notes,
-	}
-	if !s.addrGiven {
-		s.flags.Addr = defaultAddr
+	s := newSession(flags, in, out, notes)
+	s.addrGiven, s.namespaceGiven = flags.Addr != "", flags.Namespace != ""
+	if err := s.flags.settle(); err != nil {
+		return nil, err
 	}
 	var err error
 	s.Client, err = s.dial()
 	return s, err
 }
 
-// defaultAddr is where a transcriptd serves that was told nothing else.
-const defaultAddr = "127.0.0.1:7420"
+// newSession makes a session without a client.
+func newSession(flags *commandLine, in io.Reader, out *bufio.Writer, notes io.Writer) *session {
+	return &session{flags: *flags, json: flags.Output == "json", in: in, out: out, notes: notes}
+}
 
 // dial makes a client as the flags say.
 func (s *session) dial() (*client.Client, error) {
 	flags := &s.flags
-	options := []client.Option{
+	options := append(flags.options(),
 		client.WithNamespace(flags.Namespace), client.WithDeadline(flags.Timeout), client.WithIdle(flags.Timeout),
 		client.WithRetry(retry()),
 		// A command puts what it is given, with the salt that it is given.
 		client.Deterministic(),
-	}
+	)
 	if !s.trusts {
 		options = append(options, client.WithVerification())
 	}
-	if flags.Insecure {
-		options = append(options, client.WithInsecure())
-	}
 	c, err := client.Dial(flags.Addr, options...)
-	if errors.Is(err, client.ErrInsecure) {
-		return nil, usagef("--addr %s is not on this machine, and transcripts would travel there in plain text; "+
-			"give --insecure if the network between is trusted", flags.Addr)
-	}
 	if err != nil {
-		return nil, usagef("--addr %s: %w", flags.Addr, err)
+		return nil, flags.unreachable(err)
 	}
 	return c, nil
 }
 
+// connect makes a connection as the client's is, for calls with the generated code.
+func (s *session) connect() (*grpc.ClientConn, error) {
+	conn, err := client.Connect(s.flags.Addr, s.flags.options()...)
+	if err != nil {
+		return nil, s.flags.unreachable(err)
+	}
+	return conn, nil
+}
+
 // Close ends the connection, and the session's own server.
 func (s *session) Close() error {
-	err := s.Client.Close()
+	var err error
+	if s.Client != nil {
+		err = s.Client.Close()
+	}
 	if s.stop != nil {
 		err = errors.Join(err, s.stop())
 	}

@@ -33,7 +33,7 @@ func (s *session) temporary(ctx context.Context) (*session, error) {
 	ended := make(chan error, 1)
 	go func() { ended <- served.Serve(listener) }()
 	own := *s
-	own.flags.Addr, own.trusts = "unix:"+socket, true
+	own.flags.reachFlags, own.trusts = reachFlags{Addr: "unix:" + socket, Namespace: s.flags.Namespace}, true
 	own.stop = func() error {
 		served.Stop()
 		err := <-ended
@@ -48,10 +48,10 @@ func (s *session) temporary(ctx context.Context) (*session, error) {
 	return &own, nil
 }
 
-// within is the session in another namespace, unless one was given.
+// within is the session in another namespace, unless one was given; that of a context does not count.
 func (s *session) within(namespace string) (*session, error) {
 	own := *s
-	if own.flags.Namespace == "" {
+	if !own.namespaceGiven {
 		own.flags.Namespace = namespace
 	}
 	var err error

@@ -25,7 +25,7 @@ func (c *verifyCommand) Help() string {
 
 // Run checks a namespace, or the whole store.
 func (c *verifyCommand) Run(ctx context.Context, s *session) error {
-	if c.All && s.flags.Namespace != "" {
+	if c.All && s.namespaceGiven {
 		return usagef("--all checks every namespace: leave out --namespace, and TRANSCRIPTCTL_NAMESPACE in the environment")
 	}
 	if c.Rate < 0 {
