@@ -78,6 +78,9 @@ func exitCode(err error) int {
 	case errors.Is(err, errProblems), errors.Is(err, errAudit), errors.Is(err, errUnexplained):
 		return exitDamaged
 	}
+	if code := tokenExitCode(err); code != exitOK {
+		return code
+	}
 	return remoteExitCode(err)
 }
 
@@ -94,6 +97,9 @@ func explain(err error) (text, hint string) {
 	case errors.As(err, &bad):
 		text, _ = explainRemote(err)
 		return text, "Mend the line, or give --skip-bad to leave such lines out. Run it again to go on: nothing is stored twice."
+	}
+	if text, hint = explainToken(err); text != "" {
+		return text, hint
 	}
 	return explainRemote(err)
 }

@@ -41,6 +41,7 @@ type commandLine struct {
 	Bench    benchCommand    `cmd:"" help:"Put a transcriptd under load and tell what it serves."`
 
 	Context     contextCommand     `cmd:"" help:"Keep, use, list and remove ways to reach servers, by name."`
+	Token       tokenCommand       `cmd:"" help:"Make, list and revoke tokens, in a file of principals. No server is asked."`
 	Conformance conformanceCommand `cmd:"" help:"Hold a server to the promises of the contract."`
 	Version     versionCommand     `cmd:"" help:"Tell the version of transcriptctl and of the server."`
 }
@@ -54,8 +55,8 @@ Exit codes:
     0    done
     1    failed
     2    wrong flags or arguments, malformed input, or refused as wrong
-    3    node, alias or tool call not found
-    4    conflict: an alias exists, or points elsewhere; tool calls await their results
+    3    node, alias, tool call, token or principal not found
+    4    conflict: an alias exists, or points elsewhere; tool calls await their results; it is the last admin's token
     5    server not reachable, shutting down, overloaded or too slow; try again
     6    what is stored is damaged, verify or audit verify found problems, or import --check a difference that nothing explains
     7    who calls is not known there, or may not do this: another token or certificate is needed

@@ -39,7 +39,7 @@ func TestBadFiles(t *testing.T) {
 		one(`"tokens":[{"id":"x","sha256":"` + hash + `0"}]`):                                                 "principals[1].tokens[0].sha256: must be",
 		one(`"tokens":[{"id":"x","sha256":"` + hash + `"},{"id":"y","sha256":"` + hash + `"}]`):               "principals[1].tokens[1].sha256: is there twice",
 		one(`"tokens":[{"sha256":"` + hash + `"}]`):                                                           "principals[1].tokens[0].id: must be",
-		one(`"tokens":[{"id":"x","sha256":"` + hash + `"},{"id":"x","sha256":"` + hashOf(NewToken()) + `"}]`): "principals[1].tokens[1].id: must be",
+		one(`"tokens":[{"id":"x","sha256":"` + hash + `"},{"id":"x","sha256":"` + hashOf(NewToken()) + `"}]`): "principals[1].tokens[1].id: is there twice",
 		one(`"tokens":[{"id":"x","sha256":"` + hash + `","expires":"tomorrow"}]`):                             "principals[1].tokens[0].expires: a string is out of place",
 	} {
 		_, _, err := parse([]byte(text))

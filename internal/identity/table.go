@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/asn1"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -69,8 +70,8 @@ func (t *table) add(p *FilePrincipal) error {
 
 // principal makes one of a name that nobody has yet.
 func (t *table) principal(name string, granted []FileGrant, rate *FileRate) (*Principal, error) {
-	if !isName(name) {
-		return nil, fmt.Errorf("name: must be 1 to %d of a-z, A-Z, 0-9, '.', '_', '-' and '@'", maxName)
+	if err := CheckName(name); err != nil {
+		return nil, fmt.Errorf("name: %w", err)
 	}
 	if t.principals[name] != nil {
 		return nil, fmt.Errorf("name: %s is there twice", name)
@@ -104,8 +105,12 @@ func (t *table) checkIDs(f *File) error {
 	seen := map[string]bool{}
 	for i, p := range f.Principals {
 		for j, k := range p.Tokens {
-			if !isName(k.ID) || seen[k.ID] {
-				return fmt.Errorf("principals[%d].tokens[%d].id: must be 1 to %d of a-z, A-Z, 0-9, '.', '_', '-' and '@', and no other token's", i, j, maxName)
+			err := CheckName(k.ID)
+			if err == nil && seen[k.ID] {
+				err = errors.New("is there twice")
+			}
+			if err != nil {
+				return fmt.Errorf("principals[%d].tokens[%d].id: %w", i, j, err)
 			}
 			seen[k.ID] = true
 		}
@@ -115,13 +120,13 @@ func (t *table) checkIDs(f *File) error {
 
 const maxName = 128
 
-func isName(text string) bool {
-	for _, c := range []byte(text) {
-		if !isAlnum(c) && strings.IndexByte("._-@", c) < 0 {
-			return false
-		}
+// CheckName refuses what is no name of a principal or id of a token.
+func CheckName(text string) error {
+	odd := func(c rune) bool { return c > 0x7f || !isAlnum(byte(c)) && !strings.ContainsRune("._-@", c) }
+	if text == "" || len(text) > maxName || strings.ContainsFunc(text, odd) {
+		return fmt.Errorf("must be 1 to %d of a-z, A-Z, 0-9, '.', '_', '-' and '@'", maxName)
 	}
-	return text != "" && len(text) <= maxName
+	return nil
 }
 
 func grants(of []FileGrant) (out []Grant, err error) {
