@@ -131,6 +131,15 @@ type mapper struct {
 	log  *slog.Logger
 }
 
+// addCertificates says that a certificate, too, says who calls.
+func (m *mapper) addCertificates() {
+	for i := range m.rows {
+		if errors.Is(m.rows[i].err, identity.ErrUnauthenticated) {
+			m.rows[i].text += ", or a client certificate"
+		}
+	}
+}
+
 // status is err as the caller may see it: a status with ErrorInfo, the request's id, and what more there is to tell. A
 // status stays as it is: gRPC's own services and inner layers make them. Causes go to the log.
 func (m *mapper) status(ctx context.Context, err error) error {

@@ -58,6 +58,8 @@ type Config struct {
 	// Authenticator tells who calls; nil: everybody may everything. Else the server refuses whoever is not known, but for health, and each
 	// caller may do what its grants say and nothing else: docs/api.md has the role that each method needs.
 	Authenticator identity.Authenticator
+	// ClientCertificates says that the Authenticator takes certificates too: who is not known is told so.
+	ClientCertificates bool
 	// Ungated are services, by full name, that a program registers with its gRPC server beside, after GRPC. They have no gate: who may call
 	// them, and room for their requests, are the program's matter. Others that it registers are not served.
 	Ungated []string
@@ -93,6 +95,9 @@ func New(store chainstore.Store, cfg Config) *Server {
 	s.tokens = wire.NewTokens(s.store, s.now)
 	s.draining, s.drain = context.WithCancel(context.Background())
 	m := &mapper{rows: table(), log: log}
+	if cfg.ClientCertificates {
+		m.addCertificates()
+	}
 	s.transport = transport.New(transport.Config{
 		Draining: s.draining, Log: log, Registerer: cfg.Registerer, Tracer: cfg.TracerProvider, Guard: access.GuardOf(cfg.Authenticator), Ungated: cfg.Ungated,
 		Credentials: cfg.Credentials, Status: m.status, Overloaded: m.status(context.Background(), chainstore.ErrOverloaded),

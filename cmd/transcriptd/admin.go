@@ -24,11 +24,11 @@ type admin struct {
 // longestAnswer is for how long an answer may be on its way; profiles take as long as their requests say, up to that.
 const longestAnswer = 2 * time.Minute
 
-// startAdmin serves on the listener until stop, who asks one of the names; ready tells whether new calls are taken.
-func startAdmin(listener net.Listener, names hosts, metrics prometheus.Gatherer, ready func() bool, log *slog.Logger) *admin {
+// startAdmin serves routes on the listener until stop.
+func startAdmin(listener net.Listener, routes http.Handler, log *slog.Logger) *admin {
 	a := &admin{
 		server: &http.Server{
-			Handler: names.only(adminRoutes(metrics, ready)), ReadTimeout: 10 * time.Second, WriteTimeout: longestAnswer, IdleTimeout: time.Minute,
+			Handler: routes, ReadTimeout: 10 * time.Second, WriteTimeout: longestAnswer, IdleTimeout: time.Minute,
 			ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		},
 		done: make(chan struct{}),
@@ -41,9 +41,18 @@ func startAdmin(listener net.Listener, names hosts, metrics prometheus.Gatherer,
 	return a
 }
 
-func adminRoutes(metrics prometheus.Gatherer, ready func() bool) http.Handler {
+// adminRoutes are the HTTP side, but for probes behind a door; ready tells whether new calls are taken.
+func adminRoutes(metrics prometheus.Gatherer, ready func() bool, behind door) http.Handler {
+	inside := http.NewServeMux()
+	inside.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
+	inside.HandleFunc("/debug/pprof/", pprof.Index)
+	inside.HandleFunc("/debug/pprof/block", blockProfile)
+	inside.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+	inside.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	inside.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	inside.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
+	mux.Handle("/", behind.only(inside))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if !ready() {
@@ -52,12 +61,6 @@ func adminRoutes(metrics prometheus.Gatherer, ready func() bool) http.Handler {
 		}
 		fmt.Fprintln(w, "ready")
 	})
-	mux.HandleFunc("/debug/pprof/", pprof.Index)
-	mux.HandleFunc("/debug/pprof/block", blockProfile)
-	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
-	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	return mux
 }
 

@@ -17,11 +17,12 @@ const version = "0.1.0-dev"
 
 // config is the command line; each flag has an environment variable.
 type config struct {
-	Listen       string        `default:"127.0.0.1:7420" env:"TRANSCRIPTD_LISTEN" help:"Serve gRPC here: HOST:PORT, or unix:///PATH for a socket that the user of transcriptd alone can connect to. Anything but loopback and a socket needs --insecure. Port 0 takes a free one."`
+	Listen       string        `default:"127.0.0.1:7420" env:"TRANSCRIPTD_LISTEN" help:"Serve gRPC here: HOST:PORT, or unix:///PATH for a socket that the user of transcriptd alone can connect to. Other machines may reach it once --principals, --tls-cert and --tls-key are given, or with --insecure. Port 0 takes a free one."`
 	Store        string        `default:"badger://./transcripts" env:"TRANSCRIPTD_STORE" help:"Keep transcripts here: badger://PATH (a directory, created if need be) or memory: (gone at exit)."`
-	AdminListen  string        `default:"127.0.0.1:7421" env:"TRANSCRIPTD_ADMIN_LISTEN" help:"Serve /metrics, /healthz, /readyz and /debug/pprof over HTTP here, with TLS where gRPC has it; 'off' for none. Anything but loopback needs --insecure."`
+	AdminListen  string        `default:"127.0.0.1:7421" env:"TRANSCRIPTD_ADMIN_LISTEN" help:"Serve /metrics, /healthz, /readyz and /debug/pprof over HTTP here, with TLS where gRPC has it; 'off' for none. What other machines may reach is as of --listen. With --principals, all but /healthz and /readyz needs the role operate on the namespaces *."`
 	AdminHost    []string      `placeholder:"NAME" env:"TRANSCRIPTD_ADMIN_HOST" help:"Answer requests to the admin side that name this host, beside localhost, IP addresses and the host of --admin-listen; may be repeated."`
-	Insecure     bool          `env:"TRANSCRIPTD_INSECURE" help:"Allow addresses that other machines reach. There is no access control yet: whoever reaches them reads and writes everything."`
+	Insecure     bool          `env:"TRANSCRIPTD_INSECURE" help:"Allow addresses that other machines reach, without --principals or without TLS. A warning at each start says what is open: without --principals whoever reaches them reads and writes everything, without TLS tokens cross the network in plain text."`
+	Principals   string        `placeholder:"FILE" env:"TRANSCRIPTD_PRINCIPALS" help:"Serve only who is named in this file, each as its grants say: see docs/security.md. Its mode must be 0600. A change counts within a second. Default: everybody may do everything."`
 	TLS          tlsFlags      `embed:"" prefix:"tls-"`
 	CacheMiB     int64         `name:"cache-mib" default:"64" env:"TRANSCRIPTD_CACHE_MIB" help:"Memory for the store's caches: what was read lately, and the tips of chains (8 to 65536)."`
 	MemoryMiB    int64         `name:"memory-mib" default:"512" env:"TRANSCRIPTD_MEMORY_MIB" help:"Collect garbage so that the process stays within this much memory where it can (0: no aim, else at least 128). GOMEMLIMIT wins."`
@@ -85,11 +86,11 @@ func parseConfig(args []string, stdout io.Writer) (*config, error) {
 }
 
 func (c *config) check() error {
-	if err := checkListen(c.Listen, c.Insecure); err != nil {
+	if err := c.checkListen(); err != nil {
 		return err
 	}
 	if !c.adminOff() {
-		if err := checkAddress("--admin-listen", c.AdminListen, c.Insecure); err != nil {
+		if err := c.checkReach("--admin-listen", c.AdminListen); err != nil {
 			return err
 		}
 	}
@@ -115,22 +116,6 @@ func (c *config) check() error {
 }
 
 func (c *config) adminOff() bool { return c.AdminListen == "" || c.AdminListen == "off" }
-
-// checkAddress refuses an address that other machines reach, unless insecure.
-func checkAddress(flag, address string, insecure bool) error {
-	host, _, err := hostPort(flag, address)
-	if err != nil {
-		return err
-	}
-	if insecure || host == "localhost" {
-		return nil
-	}
-	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
-		return usagef("%s %s can be reached from other machines, and there is no access control yet; "+
-			"use 127.0.0.1, or give --insecure if only trusted machines can reach it", flag, address)
-	}
-	return nil
-}
 
 // checkEndpoint refuses what is no address to call.
 func checkEndpoint(flag, address string) error {

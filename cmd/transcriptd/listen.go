@@ -63,12 +63,13 @@ func socketPath(address string) (path string, ok bool) {
 	return strings.CutPrefix(address, unixScheme)
 }
 
-// checkListen refuses an address that gRPC cannot be served on, or that other machines reach, unless insecure.
-func checkListen(address string, insecure bool) error {
+// checkListen refuses an address that gRPC cannot be served on, or that other machines must not reach.
+func (c *config) checkListen() error {
+	address := c.Listen
 	path, ok := socketPath(address)
 	switch {
 	case !ok:
-		return checkAddress("--listen", address, insecure)
+		return c.checkReach("--listen", address)
 	case !filepath.IsAbs(path):
 		return usagef("--listen %s must be %s and an absolute path, such as unix:///run/transcriptd/grpc.sock", address, unixScheme)
 	case len(path) > maxSocketPath:

@@ -38,11 +38,12 @@ func serve(ctx context.Context, cfg *config, stderr io.Writer) (err error) {
 		heap.Limit(cfg.MemoryMiB)
 	}
 	log := newLogger(cfg, stderr)
-	certificates, stopCerts, err := openCerts(ctx, cfg, log)
+	cfg.warn(log)
+	certificates, callers, stopAccess, err := openAccess(ctx, cfg, log)
 	if err != nil {
 		return err
 	}
-	defer stopCerts()
+	defer stopAccess()
 	listener, adminListener, err := listen(cfg)
 	if err != nil {
 		return err
@@ -64,7 +65,7 @@ func serve(ctx context.Context, cfg *config, stderr io.Writer) (err error) {
 	registerStore(registry, store)
 	service := server.New(store, server.Config{
 		Version: buildVersion(), Logger: log, Registerer: registry, TracerProvider: tracer, Renderers: renderers,
-		Credentials: grpcCredentials(certificates),
+		Credentials: grpcCredentials(certificates), Authenticator: callers, ClientCertificates: cfg.TLS.ClientCA != "",
 	})
 	grpcServer, err := service.GRPC()
 	if err != nil {
@@ -74,7 +75,8 @@ func serve(ctx context.Context, cfg *config, stderr io.Writer) (err error) {
 	var draining atomic.Bool
 	var http *admin
 	if adminListener != nil {
-		http = startAdmin(overTLS(adminListener, certificates), cfg.adminHosts(), registry, func() bool { return !draining.Load() }, log)
+		routes := adminRoutes(registry, func() bool { return !draining.Load() }, newDoor(callers, certificates))
+		http = startAdmin(overTLS(adminListener, certificates), cfg.adminHosts().only(routes), log)
 	}
 	served := make(chan error, 1)
 	go func() { served <- grpcServer.Serve(spare(listener, store, log)) }()

@@ -41,7 +41,7 @@ func openCerts(ctx context.Context, cfg *config, log *slog.Logger) (served *cert
 	}
 	served, err = certs.Open(certs.Options{
 		Files:      certs.Files{Cert: cfg.TLS.Cert, Key: cfg.TLS.Key, ClientCA: cfg.TLS.ClientCA},
-		MinVersion: least, Required: true, Log: log,
+		MinVersion: least, Required: cfg.Principals == "", Log: log, // else a token may say who calls
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("--tls-cert, --tls-key, --tls-client-ca: %w", err)
