@@ -46,7 +46,7 @@ func overload(ctx context.Context, e *env) ([]measure.Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := flood.New(s.process.Addr, s.namespace, e.deadline)
+	f, err := flood.New(s.process.Addr, s.namespace, "", e.deadline)
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,8 @@ func rows() []row {
 		{20, []measure.Claim{memoryMost, memoryGrowth}, memoryUnderLoad},
 		{22, []measure.Claim{importLike, importAlone}, importReal},
 		{25, []measure.Claim{goodput, refusedClearly, silent}, overload},
+		{26, []measure.Claim{fairPuts, fairPutsP99, fairReads, fairReadsP99}, fairShares},
+		{27, []measure.Claim{besideStrangers}, strangers},
 	}
 }
 

@@ -27,8 +27,8 @@ const (
 // Flood puts turns on many chains, each of which has one put under way at most. A chain whose put fails goes on from its last
 // reply with another turn.
 type Flood struct {
-	addr, namespace string
-	deadline        time.Duration
+	addr, namespace, token string
+	deadline               time.Duration
 	turns           [different]*encoded
 	source          *turns.Source
 	// whole ends, for a cause, once a connection was lost or the flood was closed. What was counted then is worth nothing.
@@ -44,9 +44,9 @@ type Flood struct {
 	made int
 }
 
-// New makes a flood of puts that each have so long. Connections are made as they are needed.
-func New(addr, namespace string, deadline time.Duration) (*Flood, error) {
-	f := &Flood{addr: addr, namespace: namespace, deadline: deadline, source: turns.NewSource(namespace)}
+// New makes a flood of puts that each have so long. Connections are made as they are needed. The token is what calls show; empty: nothing.
+func New(addr, namespace, token string, deadline time.Duration) (*Flood, error) {
+	f := &Flood{addr: addr, namespace: namespace, token: token, deadline: deadline, source: turns.NewSource(namespace)}
 	f.whole, f.lost = context.WithCancelCause(context.Background())
 	for i := range f.turns {
 		var err error
@@ -90,7 +90,7 @@ func (f *Flood) expire() {
 // connect makes connections until n puts under way need not wait for each other.
 func (f *Flood) connect(ctx context.Context, n int) error {
 	for have := len(f.wires); have*streamsPerConnection < n; have++ {
-		w, err := dial(ctx, f.addr, f.lost)
+		w, err := dial(ctx, f.addr, f.token, f.lost)
 		if err != nil {
 			return err
 		}

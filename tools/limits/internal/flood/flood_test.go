@@ -38,7 +38,7 @@ func against(t *testing.T, deadline time.Duration, put func(context.Context, *tr
 	g := grpc.NewServer(grpc.MaxConcurrentStreams(256))
 	transcriptv1.RegisterTranscriptServiceServer(g, &putter{put: put})
 	go func() { _ = g.Serve(listener) }() // until it is stopped
-	f, err := New(listener.Addr().String(), "some", deadline)
+	f, err := New(listener.Addr().String(), "some", "", deadline)
 	if err != nil {
 		t.Fatal(err)
 	}

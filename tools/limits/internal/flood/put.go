@@ -68,20 +68,29 @@ func (p *put) append(out []byte) []byte {
 	return out
 }
 
-// request lays out the frames of a call, and tells what they take of the window.
-func (w *wire) request(c *call, left time.Duration) (bytes int) {
-	w.header.Reset()
-	for _, f := range [...]hpack.HeaderField{
+// heads are the fields that the heads of all calls have.
+func heads(token string) []hpack.HeaderField {
+	fields := []hpack.HeaderField{
 		{Name: ":method", Value: "POST"},
 		{Name: ":scheme", Value: "http"},
 		{Name: ":path", Value: transcriptv1.TranscriptService_PutNode_FullMethodName},
 		{Name: ":authority", Value: "limits"},
 		{Name: "content-type", Value: "application/grpc"},
 		{Name: "te", Value: "trailers"},
-		{Name: "grpc-timeout", Value: strconv.FormatInt(left.Milliseconds()+1, 10) + "m"},
-	} {
+	}
+	if token != "" {
+		fields = append(fields, hpack.HeaderField{Name: "authorization", Value: "Bearer " + token})
+	}
+	return fields
+}
+
+// request lays out the frames of a call, and tells what they take of the window.
+func (w *wire) request(c *call, left time.Duration) (bytes int) {
+	w.header.Reset()
+	for _, f := range w.heads {
 		_ = w.encoder.WriteField(f) // into memory
 	}
+	_ = w.encoder.WriteField(hpack.HeaderField{Name: "grpc-timeout", Value: strconv.FormatInt(left.Milliseconds()+1, 10) + "m"})
 	_ = w.write.WriteHeaders(http2.HeadersFrameParam{StreamID: c.stream, BlockFragment: w.header.Bytes(), EndHeaders: true})
 	message := c.append(make([]byte, 0, 5<<10))
 	_ = w.write.WriteData(c.stream, true, message)

@@ -20,6 +20,8 @@ import (
 // on streams, deadlines told and kept, and a reset for what nobody waits for any more.
 type wire struct {
 	conn net.Conn
+	// heads are the fields of each call's head, but for the time that it has.
+	heads []hpack.HeaderField
 	// read is the reader's alone, and so are details, those of the last status that had some, and reason, what they say.
 	read            *http2.Framer
 	details, reason string
@@ -76,14 +78,14 @@ const (
 	slack = 20 * time.Millisecond
 )
 
-// dial connects to a server; lost is told why the connection ended, unless it was closed.
-func dial(ctx context.Context, addr string, lost func(error)) (*wire, error) {
+// dial connects to a server, whose calls show a token, if there is one; lost is told why the connection ended, unless it was closed.
+func dial(ctx context.Context, addr, token string, lost func(error)) (*wire, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err
 	}
 	w := &wire{
-		conn: conn, wake: make(chan struct{}, 1), sent: map[uint32]*call{}, window: firstWindow, streams: firstStreams, next: 1,
+		conn: conn, heads: heads(token), wake: make(chan struct{}, 1), sent: map[uint32]*call{}, window: firstWindow, streams: firstStreams, next: 1,
 		read: http2.NewFramer(nil, bufio.NewReaderSize(conn, readBytes)), out: []byte(http2.ClientPreface),
 	}
 	w.read.SetReuseFrames()
