@@ -29,8 +29,8 @@ const (
 type Flood struct {
 	addr, namespace, token string
 	deadline               time.Duration
-	turns           [different]*encoded
-	source          *turns.Source
+	turns                  [different]*encoded
+	source                 *turns.Source
 	// whole ends, for a cause, once a connection was lost or the flood was closed. What was counted then is worth nothing.
 	whole context.Context
 	lost  context.CancelCauseFunc
