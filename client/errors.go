@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
@@ -155,6 +156,8 @@ type Error struct {
 	// Deleted is, of ErrAliasNotFound from Resolve, what is known of the name's deletion; nil where it never was set, or was deleted
 	// more than 90 days ago.
 	Deleted *transcriptv1.DeletedAlias
+	// RetryAfter is, of ErrRateLimited, how long it takes until a call is allowed; 0: nothing was said.
+	RetryAfter time.Duration
 	// Candidates are, of ErrAmbiguousPrefix, node ids that fit, in order, at most 10.
 	Candidates []string
 }
@@ -277,6 +280,8 @@ func (e *Error) read(detail any) {
 		for _, v := range d.FieldViolations {
 			e.Violations = append(e.Violations, Violation{Field: v.Field, Rule: v.Description})
 		}
+	case *errdetails.RetryInfo:
+		e.RetryAfter = d.RetryDelay.AsDuration()
 	case *transcriptv1.AliasConflicts:
 		for _, c := range d.Conflicts {
 			e.Conflicts = append(e.Conflicts, Conflict{Field: c.Field, NodeID: c.NodeId, Revision: c.Revision, OnlyCompacted: c.OnlyCompacted})

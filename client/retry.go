@@ -18,7 +18,8 @@ type Retry struct {
 	// Attempts is how often a call is sent at most; 1: never again; 0: as often as there is time.
 	Attempts int
 	// First is about the pause after the first attempt; each further one doubles it, up to Max. Pauses are drawn between
-	// half of that and all of it, and are shorter where the deadline is near. 0: 100 ms, and 2 s.
+	// half of that and all of it, and are shorter where the deadline is near. 0: 100 ms, and 2 s. Where the server says when a call
+	// is allowed, no pause is shorter than that, and none is made that ends behind the deadline.
 	First, Max time.Duration
 }
 
@@ -36,7 +37,7 @@ func (c *Client) run(ctx context.Context, may func(error) bool, attempt func() e
 	for n := 1; ; n++ {
 		err := c.once(ctx, attempt)
 		last := n == c.options.retry.Attempts
-		if err == nil || last || !may(err) || !pauses.wait(ctx, c.closed.Done()) {
+		if err == nil || last || !may(err) || !pauses.wait(ctx, retryAfter(err), c.closed.Done()) {
 			var e *Error
 			if errors.As(err, &e) {
 				e.Retried = e.Retried || unsure
@@ -85,19 +86,31 @@ func (r Retry) pauses(ctx context.Context) *pauses {
 	return p
 }
 
-// wait waits, or until closed; false: there is no time for another attempt.
-func (p *pauses) wait(ctx context.Context, closed <-chan struct{}) bool {
+// retryAfter is how long the server asks to wait.
+func retryAfter(err error) time.Duration {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.RetryAfter
+	}
+	return 0
+}
+
+// wait waits for a time at least, or until closed; false: there is no time for another attempt.
+func (p *pauses) wait(ctx context.Context, least time.Duration, closed <-chan struct{}) bool {
 	limit := min(p.next, p.max)
 	p.next = 2 * limit
 	wait := limit/2 + rand.N(limit/2+1)
 	if p.hasDeadline {
 		p.left = time.Until(p.deadline)
-		wait = min(wait, p.left/2)
-		if wait < p.first/2 {
+		wait = max(min(wait, p.left/2), least)
+		if wait < p.first/2 || wait >= p.left {
 			return false
 		}
-	} else if p.left -= wait; p.left < 0 {
-		return false
+	} else {
+		if wait = max(wait, least); wait > p.left {
+			return false
+		}
+		p.left -= wait
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()

@@ -8,10 +8,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
@@ -384,6 +386,35 @@ func TestAnyRetryPauses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A call over its rate is sent again once the server allows it, and not at all where that is behind its deadline.
+func TestCallsOverTheirRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		allowed := time.Now().Add(7 * time.Second)
+		conn := &fakeConn{}
+		conn.invoke = func(context.Context, string, any) (proto.Message, error) {
+			if left := time.Until(allowed); left > 0 {
+				st, err := status.New(codes.ResourceExhausted, "").WithDetails(
+					&errdetails.ErrorInfo{Domain: domain, Reason: "RATE_LIMITED"}, &errdetails.RetryInfo{RetryDelay: durationpb.New(left)})
+				if err != nil {
+					t.Error(err)
+				}
+				return nil, st.Err()
+			}
+			return &transcriptv1.NamespaceStatsResponse{}, nil
+		}
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
+		defer cancel()
+		var told *Error
+		if _, err := New(conn).Stats(ctx); !errors.As(err, &told) || told.Reason != ErrRateLimited || told.RetryAfter != 7*time.Second || time.Since(began) != 0 {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+		if _, err := New(conn).Stats(t.Context()); err != nil || conn.invoked != 3 || time.Since(began) != 7*time.Second {
+			t.Errorf("sent %d times in %v: %v", conn.invoked, time.Since(began), err)
+		}
+	})
 }
 
 // A call that never reached a server has done nothing: it is repeated whatever it does, and nobody's put is taken for its own.

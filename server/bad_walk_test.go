@@ -151,10 +151,11 @@ var otherwise = map[string]string{
 	"CANCELLED": "TestStatuses", "DEADLINE_EXCEEDED": "TestStatuses",
 	"MALFORMED_REQUEST": "TestUnknownFieldsAndUTF8",
 	"UNAUTHENTICATED":   "TestStatuses", "IDENTITY_UNAVAILABLE": "TestStatuses", "PERMISSION_DENIED": "TestStatuses",
+	"RATE_LIMITED": "TestRates",
 }
 
 // unsent are reasons of the contract that no error has yet.
-var unsent = map[string]bool{"AUDIT_UNAVAILABLE": true, "QUOTA_EXCEEDED": true, "RATE_LIMITED": true}
+var unsent = map[string]bool{"AUDIT_UNAVAILABLE": true, "QUOTA_EXCEEDED": true}
 
 // checkReasons holds that each declared reason was produced by the walk, or else is by the test that is named for it.
 func checkReasons(t *testing.T, produced map[string]bool) {

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/protoadapt"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -105,6 +106,8 @@ func table() []row {
 		{errBusyVerifying, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, fmt.Sprintf("%d calls of Verify run already: repeat this one later", maxVerifies), false},
 		{receive.ErrSlow, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, fmt.Sprintf("the request was on its way for over %s while others waited for room: repeat it later; nothing was done", receive.Timeout), false},
 
+		{access.ErrRate, exhausted, transcriptv1.ErrorReason_ERROR_REASON_RATE_LIMITED, "more calls than your rate allows: repeat this one later; nothing was done", false},
+
 		{receive.ErrDraining, unavailable, transcriptv1.ErrorReason_ERROR_REASON_DRAINING, "the server is shutting down", false},
 		{chainstore.ErrClosed, unavailable, transcriptv1.ErrorReason_ERROR_REASON_DRAINING, "the server is shutting down", false},
 
@@ -183,7 +186,10 @@ func explain(err error, r *row) (text string, more []protoadapt.MessageV1) {
 	var none *wire.NoneSet
 	var absent *wire.Missing
 	var deleted *chainstore.DeletedError
+	var rate *access.RateError
 	switch {
+	case errors.As(err, &rate):
+		return r.text, []protoadapt.MessageV1{&errdetails.RetryInfo{RetryDelay: durationpb.New(rate.After)}}
 	case r.code == codes.InvalidArgument && errors.As(err, &field):
 		return field.Error(), violations(field.Rule, field.Field)
 	case r.code == codes.InvalidArgument && errors.As(err, &none):

@@ -122,7 +122,7 @@ func TestEverySentinelHasARow(t *testing.T) {
 }
 
 // toCome are reasons of the contract that no error has yet.
-var toCome = map[string]bool{"AUDIT_UNAVAILABLE": true, "QUOTA_EXCEEDED": true, "RATE_LIMITED": true}
+var toCome = map[string]bool{"AUDIT_UNAVAILABLE": true, "QUOTA_EXCEEDED": true}
 
 // TestReasonsAreAsDocumented compares the table with the comments of error_reason.proto, which begin with the code, and with
 // the table in docs/api.md, whose rows have a code where it is not that of the row above.

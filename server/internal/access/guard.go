@@ -3,12 +3,22 @@ package access
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/transcriptd/transcriptd/internal/identity"
 )
 
 // ErrDenied: no grant of who calls covers the call. It is told before the store is asked, whatever the store has.
 var ErrDenied = errors.New("no grant covers the call")
+
+// ErrRate: who calls makes more calls than its rate allows. Comes in a RateError.
+var ErrRate = errors.New("more calls than the caller's rate allows")
+
+// RateError is ErrRate, and says after how long a call would be allowed.
+type RateError struct{ After time.Duration }
+
+func (e *RateError) Error() string { return ErrRate.Error() }
+func (e *RateError) Unwrap() error { return ErrRate }
 
 // Guard decides who may call what. Its methods may run at once, and refuse a call with an error: a gRPC status, which the caller is told
 // as it is, or one that the table of errors has.

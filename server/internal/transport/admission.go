@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/tap"
 
+	"github.com/transcriptd/transcriptd/internal/identity"
 	"github.com/transcriptd/transcriptd/server/internal/access"
 )
 
@@ -27,11 +29,17 @@ const (
 // is asked for beyond what can be served must cost next to nothing, or less is served. Refused is a write beyond maxWrites,
 // and one beyond freeWrites where writes took lately more than half of the time that it has left. Reads, which do not
 // wait for a disk, are not refused.
+//
+// Once principals are told apart, the numbers are shared among those that have writes under way: who has its share of freeWrites or less is
+// never refused, who has more than its share of maxWrites is, and between the two the time decides as it does for all.
 type admission struct {
 	// Most and free are maxWrites and freeWrites, outside tests.
 	Most, Free int64
 	// UnderWay counts the writes; a call counts until its context ends, which gRPC sees to whatever becomes of it.
 	UnderWay atomic.Int64
+	// of has how many of these are whose, by name, once principals are told apart; nobody is in it with none.
+	mu sync.Mutex
+	of map[string]int64
 	// took is the moving average of how long writes took, in nanoseconds.
 	took atomic.Int64
 	told seldom
@@ -45,7 +53,7 @@ type admission struct {
 // newAdmission makes an admission that refuses with a status.
 func newAdmission(draining context.Context, refused prometheus.Counter, refusal error, log *slog.Logger) *admission {
 	return &admission{
-		Most: maxWrites, Free: freeWrites, told: newSeldom(),
+		Most: maxWrites, Free: freeWrites, of: map[string]int64{}, told: newSeldom(),
 		draining: draining, refused: refused, refusal: refusal, log: log,
 	}
 }
@@ -55,14 +63,46 @@ func (a *admission) admit(ctx context.Context, call *tap.Info) (context.Context,
 	if !access.IsWrite(call.FullMethodName) || a.draining.Err() != nil {
 		return ctx, nil //nolint:nilerr // that the server drains is no fault of a call here
 	}
-	now := time.Now()
-	if !a.fits(ctx, now, a.UnderWay.Add(1)) {
-		a.UnderWay.Add(-1)
+	now, who := time.Now(), access.Who(ctx)
+	if !a.fits(ctx, now, a.begin(who)) {
+		a.leave(who)
 		a.count(now)
 		return refuse(ctx, a.refusal, now)
 	}
-	context.AfterFunc(ctx, func() { a.end(time.Since(now)) })
+	context.AfterFunc(ctx, func() {
+		a.leave(who)
+		a.end(time.Since(now))
+	})
 	return ctx, nil
+}
+
+// begin counts a write, and tells how many are under way, as it counts for who makes it: as many as there would be if everybody who has some
+// had as many, unless there are no more than Free at all.
+func (a *admission) begin(who *identity.Principal) int64 {
+	all := a.UnderWay.Add(1)
+	if who == nil {
+		return all
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.of[who.Name]++
+	if all <= a.Free || len(a.of) == 1 {
+		return all
+	}
+	return a.of[who.Name] * int64(len(a.of))
+}
+
+// leave gives back a write's place.
+func (a *admission) leave(who *identity.Principal) {
+	a.UnderWay.Add(-1)
+	if who == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.of[who.Name]--; a.of[who.Name] == 0 {
+		delete(a.of, who.Name)
+	}
 }
 
 // tracing makes spans of calls that are not refused.
@@ -90,9 +130,8 @@ func (a *admission) fits(ctx context.Context, now time.Time, n int64) bool {
 	return !has || time.Duration(a.took.Load()) <= deadline.Sub(now)/2
 }
 
-// end gives back a write's place. Of two that end at once, the time of one may be lost.
+// end notes how long a write took. Of two that end at once, the time of one may be lost.
 func (a *admission) end(took time.Duration) {
-	a.UnderWay.Add(-1)
 	old := a.took.Load()
 	a.took.Store(old + (int64(min(took, longest))-old)/16)
 }

@@ -41,8 +41,24 @@ func (t *Transport) head(ctx context.Context, call *tap.Info) (context.Context, 
 	}
 	if who != nil {
 		ctx = access.Called(ctx, who)
+		if err := t.limited(who); err != nil {
+			return refuse(ctx, t.status(ctx, err), time.Now())
+		}
 	}
 	return t.Admission.admit(ctx, call)
+}
+
+// limited refuses a call of somebody who makes more than their rate allows.
+func (t *Transport) limited(who *identity.Principal) error {
+	if who.Rate.PerSecond == 0 {
+		return nil
+	}
+	wait := t.rates.Take(who.Name, who.Rate.PerSecond, who.Rate.Burst, time.Now())
+	if wait == 0 {
+		return nil
+	}
+	t.overRate.WithLabelValues(labelOf(who)).Inc()
+	return &access.RateError{After: wait}
 }
 
 // identify asks the guard who calls. A panic is the call's refusal: no interceptor watches over a head.

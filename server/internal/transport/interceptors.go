@@ -12,6 +12,7 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
+	"github.com/transcriptd/transcriptd/internal/identity"
 	"github.com/transcriptd/transcriptd/server/internal/access"
 	"github.com/transcriptd/transcriptd/server/internal/panics"
 	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
@@ -64,12 +65,8 @@ func (t *Transport) chains() (unary []grpc.UnaryServerInterceptor, stream []grpc
 // countCallers counts calls that end, by who made them.
 func countCallers(ended *prometheus.CounterVec) (grpc.UnaryServerInterceptor, grpc.StreamServerInterceptor) {
 	count := func(ctx context.Context, err error) {
-		switch who := access.Who(ctx); {
-		case who == nil:
-		case who.Listed:
-			ended.WithLabelValues(who.Name, status.Code(err).String()).Inc()
-		default: // there may be any number of them
-			ended.WithLabelValues("other", status.Code(err).String()).Inc()
+		if who := access.Who(ctx); who != nil {
+			ended.WithLabelValues(labelOf(who), status.Code(err).String()).Inc()
 		}
 	}
 	unary := func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
@@ -82,6 +79,14 @@ func countCallers(ended *prometheus.CounterVec) (grpc.UnaryServerInterceptor, gr
 		count(ss.Context(), err)
 		return err
 	}
+}
+
+// labelOf is what metrics call a principal: of those that are not listed there may be any number.
+func labelOf(who *identity.Principal) string {
+	if who.Listed {
+		return who.Name
+	}
+	return "other"
 }
 
 func identifyUnary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {

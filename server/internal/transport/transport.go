@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/reflection"
 
 	"github.com/transcriptd/transcriptd/server/internal/access"
+	"github.com/transcriptd/transcriptd/server/internal/fair"
 	"github.com/transcriptd/transcriptd/server/internal/transport/metrics"
 	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
 	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
@@ -78,6 +79,9 @@ type Transport struct {
 	metrics   *metrics.Calls
 	callers   *prometheus.CounterVec
 	strangers *strangers
+	// rates are those of principals that have one, overRate counts what they are refused.
+	rates     *fair.Rates
+	overRate  *prometheus.CounterVec
 	Admission *admission
 	Requests  *receive.Limiter
 	Replies   *reply.Limiter
@@ -89,6 +93,7 @@ func New(cfg Config) *Transport {
 		metrics:   metrics.NewCalls(cfg.Registerer, cfg.Log),
 		callers:   metrics.NewCallers(cfg.Registerer, cfg.Log),
 		strangers: newStrangers(metrics.NewStrangers(cfg.Registerer, cfg.Log), cfg.Status, cfg.Log),
+		rates:     fair.NewRates(), overRate: metrics.NewOverRate(cfg.Registerer, cfg.Log),
 		Admission: newAdmission(cfg.Draining, metrics.NewRefused(cfg.Registerer, cfg.Log), cfg.Overloaded, cfg.Log),
 		Requests:  receive.NewLimiter(cfg.Draining, metrics.NewRequests(cfg.Registerer, cfg.Log), cfg.Status),
 		Replies:   reply.NewLimiter(reply.NewBuffers(), metrics.NewReplies(cfg.Registerer, cfg.Log), cfg.Log),

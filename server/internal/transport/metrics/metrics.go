@@ -53,6 +53,14 @@ func NewRefused(to prometheus.Registerer, log *slog.Logger) prometheus.Counter {
 	}), log)
 }
 
+// NewOverRate makes the counter of calls that are refused since their principal makes more than its rate allows, by principal.
+func NewOverRate(to prometheus.Registerer, log *slog.Logger) *prometheus.CounterVec {
+	return registered(to, prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "transcriptd_server_over_rate_total",
+		Help: "Calls refused as RATE_LIMITED when their head had come, by principal; they are in no other metric of calls.",
+	}, []string{"principal"}), log)
+}
+
 // NewStrangers makes the counter of calls that are refused since nobody knows whose they are, by reason.
 func NewStrangers(to prometheus.Registerer, log *slog.Logger) *prometheus.CounterVec {
 	return registered(to, prometheus.NewCounterVec(prometheus.CounterOpts{

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/transcriptd/transcriptd/server/internal/access"
 	"github.com/transcriptd/transcriptd/server/internal/fair"
 )
 
@@ -93,7 +94,13 @@ func (c *callContext) Value(key any) any {
 	}
 }
 
-// NewCall is a call that ends with its context. It is of its connection.
+// NewCall is a call that ends with its context. It is of who calls, or, where nobody is told apart, of its connection.
 func NewCall(ctx context.Context) Call {
-	return Call{ID: rand.Uint64(), Party: connectionOf(ctx), ended: ctx.Done()}
+	c := Call{ID: rand.Uint64(), ended: ctx.Done()}
+	if who := access.Who(ctx); who != nil {
+		c.Party = who.Name
+	} else {
+		c.Party = connectionOf(ctx)
+	}
+	return c
 }
