@@ -49,7 +49,6 @@ func TestWritesThatWouldComeLateAreRefused(t *testing.T) {
 	unhurried, leave := context.WithCancel(t.Context())
 	defer leave()
 	for range 200 {
-		a.UnderWay.Add(1)
 		a.end(40 * time.Second)
 	}
 	for i, step := range []struct {
@@ -64,7 +63,6 @@ func TestWritesThatWouldComeLateAreRefused(t *testing.T) {
 		t.Errorf("%d writes count, not 4", n)
 	}
 	for range 200 {
-		a.UnderWay.Add(1)
 		a.end(time.Second)
 	}
 	a.UnderWay.Add(-1)
@@ -80,7 +78,6 @@ func TestWritesThatWouldComeLateAreRefused(t *testing.T) {
 func TestOneSlowSenderCountsForLittle(t *testing.T) {
 	a := bareTransport(nil, slog.New(slog.DiscardHandler)).Admission
 	a.Free = 0
-	a.UnderWay.Add(1)
 	a.end(6 * time.Hour)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
