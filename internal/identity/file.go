@@ -14,7 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ErrFile: a file of principals, or one that it names, cannot be used. The error says where, and what to do.
+// ErrFile is in errors of a file of principals, or of one that it names, that cannot be used. They say where, and what to do.
 var ErrFile = errors.New("the file of principals cannot be used")
 
 // File is a file of principals, as it is written. A member that is not one of these is refused.

@@ -53,7 +53,7 @@ type Rate struct {
 
 // Principal is who calls. It does not change.
 type Principal struct {
-	// Name is unique among the principals of a server.
+	// Name is unique among the principals of a server: two of one name are the same, whose token was read twice.
 	Name string
 	// Listed says that the name stands in the file of principals, so that there are few of its kind: metrics may have it.
 	Listed bool
