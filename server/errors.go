@@ -17,6 +17,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/internal/audit"
 	"github.com/transcriptd/transcriptd/internal/identity"
 	"github.com/transcriptd/transcriptd/server/internal/access"
 	"github.com/transcriptd/transcriptd/server/internal/chainview"
@@ -68,6 +69,7 @@ func table() []row {
 
 		{identity.ErrUnauthenticated, codes.Unauthenticated, transcriptv1.ErrorReason_ERROR_REASON_UNAUTHENTICATED, "show credentials: authorization: Bearer TOKEN", false},
 		{identity.ErrUnavailable, unavailable, transcriptv1.ErrorReason_ERROR_REASON_IDENTITY_UNAVAILABLE, "callers cannot be told apart now, the server's log says why: repeat the call later; nothing was done", false},
+		{audit.ErrUnwritten, unavailable, transcriptv1.ErrorReason_ERROR_REASON_AUDIT_UNAVAILABLE, "what is done cannot be written down now, so nothing is: repeat the call later, and look at the disk of the server's audit; nothing was done", false},
 		{access.ErrDenied, codes.PermissionDenied, transcriptv1.ErrorReason_ERROR_REASON_PERMISSION_DENIED, "no grant of yours covers this call", false},
 
 		{canonical.ErrInvalid, invalid, transcriptv1.ErrorReason_ERROR_REASON_INVALID_FIELD, "a field is malformed", false},

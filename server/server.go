@@ -31,6 +31,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction"
+	"github.com/transcriptd/transcriptd/internal/audit"
 	"github.com/transcriptd/transcriptd/internal/identity"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -60,6 +61,8 @@ type Config struct {
 	Authenticator identity.Authenticator
 	// ClientCertificates says that the Authenticator takes certificates too: who is not known is told so.
 	ClientCertificates bool
+	// Audit is told of what callers do, and of what they are refused; nil: none is. It is closed once the gRPC servers have stopped.
+	Audit *audit.Log
 	// Ungated are services, by full name, that a program registers with its gRPC server beside, after GRPC. They have no gate: who may call
 	// them, and room for their requests, are the program's matter. Others that it registers are not served.
 	Ungated []string
@@ -100,7 +103,7 @@ func New(store chainstore.Store, cfg Config) *Server {
 	}
 	s.transport = transport.New(transport.Config{
 		Draining: s.draining, Log: log, Registerer: cfg.Registerer, Tracer: cfg.TracerProvider, Guard: access.GuardOf(cfg.Authenticator), Ungated: cfg.Ungated,
-		Credentials: cfg.Credentials, Status: m.status, Overloaded: m.status(context.Background(), chainstore.ErrOverloaded),
+		Credentials: cfg.Credentials, Audit: cfg.Audit, Status: m.status, Overloaded: m.status(context.Background(), chainstore.ErrOverloaded),
 	})
 	s.scans, s.verifies = frames.NewPlaces(), semaphore.NewWeighted(maxVerifies)
 	for _, name := range serviceNames() {

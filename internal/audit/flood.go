@@ -1,6 +1,9 @@
 package audit
 
-import "time"
+import (
+	"sync"
+	"time"
+)
 
 // So many calls that changed nothing are told one by one: burst at once, and perSecond for long. What is beyond is told by one line a second
 // for each method, code and reason.
@@ -9,8 +12,12 @@ const (
 	perSecond = 10
 )
 
-// floods keep calls that change nothing from filling the disk. There are as many as methods, codes and reasons.
-type floods map[outcome]*flood
+// floods keep calls that change nothing from filling the disk. There are as many as methods, codes and reasons. Their methods may run at once,
+// and do not wait for the disk.
+type floods struct {
+	mu  sync.Mutex
+	all map[outcome]*flood
+}
 
 // outcome is what calls have in common that are summed up.
 type outcome struct{ method, code, reason string }
@@ -25,12 +32,14 @@ type flood struct {
 }
 
 // single tells whether a call is told by itself; else it is counted.
-func (f floods) single(r *Record, now time.Time) bool {
+func (f *floods) single(r *Record, now time.Time) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	o := outcome{r.Method, r.Code, r.Reason}
-	one := f[o]
+	one := f.all[o]
 	if one == nil {
 		one = &flood{left: burst, asOf: now}
-		f[o] = one
+		f.all[o] = one
 	}
 	one.left = min(burst, one.left+max(0, now.Sub(one.asOf).Seconds())*perSecond)
 	one.asOf = now
@@ -46,8 +55,10 @@ func (f floods) single(r *Record, now time.Time) bool {
 }
 
 // sums are the calls that were counted since they were asked for last.
-func (f floods) sums() (all []*sum) {
-	for o, one := range f {
+func (f *floods) sums() (all []*sum) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for o, one := range f.all {
 		if one.more > 0 {
 			all = append(all, &sum{Method: o.method, Code: o.code, Reason: o.reason, Count: one.more, Since: stamp(one.since)})
 			one.more = 0

@@ -62,6 +62,7 @@ type Log struct {
 	lock    io.Closer
 	stop    context.CancelFunc
 	stopped chan struct{}
+	floods  floods
 
 	mu   sync.Mutex
 	file File
@@ -73,7 +74,6 @@ type Log struct {
 	hash string
 	// unwritten are bytes of the last lines that the file has not taken yet, from anywhere in a line on.
 	unwritten []byte
-	floods    floods
 	// lost is how many lines were not kept, of which no line tells yet; lostAll, ever.
 	lost, lostAll uint64
 	// failed is why nothing is written any more; nil: it is.
@@ -101,7 +101,7 @@ func Open(path string, options Options) (_ *Log, err error) {
 	if options.OpenFile == nil {
 		options.OpenFile = func(name string, flag int, perm os.FileMode) (File, error) { return os.OpenFile(name, flag, perm) }
 	}
-	l := &Log{path: path, options: options, hash: noHash, floods: floods{}, stopped: make(chan struct{})}
+	l := &Log{path: path, options: options, hash: noHash, floods: floods{all: map[outcome]*flood{}}, stopped: make(chan struct{})}
 	if l.lock, err = lock(path); err != nil {
 		return nil, err
 	}
@@ -128,22 +128,22 @@ func Open(path string, options Options) (_ *Log, err error) {
 // Add tells of a call. It returns once its line is written, or counted: a process that is killed then does not lose it, a machine that loses
 // power may, unless lines are required. ErrUnwritten: the line is not written; it will be the first, if there is room.
 func (l *Log) Add(r *Record) error {
+	if r.Unchanged && !l.floods.single(r, time.Now()) {
+		return nil
+	}
 	l.mu.Lock()
 	seq, err := l.add(r)
 	l.mu.Unlock()
-	if err != nil || seq == 0 || r.Unchanged || !l.options.Required {
+	if err != nil || r.Unchanged || !l.options.Required {
 		return err
 	}
 	return l.sync(seq)
 }
 
-// add is Add but for the sync, and gives the number of the line; 0: there is none.
+// add is Add but for the sync and for floods, and gives the number of the line.
 func (l *Log) add(r *Record) (uint64, error) {
 	if l.closed {
 		return 0, errClosed
-	}
-	if r.Unchanged && !l.floods.single(r, time.Now()) {
-		return 0, nil
 	}
 	err := l.write(line{Call: r.told(l.options.Key, l.salt)})
 	return l.seq, err

@@ -179,6 +179,9 @@ func (g *gate) permit(ctx context.Context, req any) error {
 	if g.method.Namespace != "" && !scope.All {
 		scope.Namespace = wire.Namespace(scope.Namespace)
 	}
+	if c := reply.CallOf(ctx); c != nil {
+		c.About = scope
+	}
 	return g.guard.Permit(ctx, access.Who(ctx), g.method, scope)
 }
 

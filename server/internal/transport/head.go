@@ -37,12 +37,16 @@ func (t *Transport) head(ctx context.Context, call *tap.Info) (context.Context, 
 	}
 	who, err := t.identify(ctx, m, call)
 	if err != nil {
-		return refuse(ctx, t.strangers.refusal(ctx, err), time.Now())
+		refusal := t.strangers.refusal(ctx, err)
+		t.audit.refused(ctx, call.FullMethodName, refusal)
+		return refuse(ctx, refusal, time.Now())
 	}
 	if who != nil {
 		ctx = access.Called(ctx, who)
 		if err := t.limited(who); err != nil {
-			return refuse(ctx, t.status(ctx, err), time.Now())
+			refusal := t.status(ctx, err)
+			t.audit.refused(ctx, call.FullMethodName, refusal)
+			return refuse(ctx, refusal, time.Now())
 		}
 	}
 	return t.Admission.admit(ctx, call)

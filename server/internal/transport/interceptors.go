@@ -36,6 +36,7 @@ func (t *Transport) layers() []layer {
 		{"request", "gives the call its id before anything can log it", identifyUnary, identifyStream},
 		{"logging", "sees the final status; method, code, duration and sizes, never content", logUnary(t.log), logStream(t.log)},
 		{"limits", "refuses what would not be served before any work is done for it", t.limitUnary, t.limitStream},
+		{"audit", "tells of calls before their replies go out, and refuses those that it cannot tell of", nil, nil},
 		{"refusals", "ends what did not pass its gate, so that the rest does no work for it", t.refuseUnary, refuseStream},
 		{"errors", "turns what handlers and recovery return into statuses", t.mapUnary, t.mapStream},
 		{"recovery", "turns a panic into an error like any other", nil, nil},
@@ -47,7 +48,10 @@ func (t *Transport) layers() []layer {
 	if _, anybody := t.Guard.(access.Anybody); !anybody {
 		layers[1].unary, layers[1].stream = countCallers(t.callers)
 	}
-	layers[7].unary, layers[7].stream = recoverCalls()
+	if t.audit != nil {
+		layers[5].unary, layers[5].stream = t.audit.unary, t.audit.stream
+	}
+	layers[8].unary, layers[8].stream = recoverCalls()
 	return layers
 }
 

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 
+	"github.com/transcriptd/transcriptd/internal/audit"
 	"github.com/transcriptd/transcriptd/server/internal/access"
 	"github.com/transcriptd/transcriptd/server/internal/fair"
 	"github.com/transcriptd/transcriptd/server/internal/transport/metrics"
@@ -65,6 +66,8 @@ type Config struct {
 	Overloaded error
 	// Credentials speak TLS; nil: plain text is spoken.
 	Credentials credentials.TransportCredentials
+	// Audit is told of calls; nil: none is.
+	Audit *audit.Log
 }
 
 // Transport carries calls: it has what bounds them, and the interceptors around their handlers.
@@ -82,13 +85,14 @@ type Transport struct {
 	// rates are those of principals that have one, overRate counts what they are refused.
 	rates     *fair.Rates
 	overRate  *prometheus.CounterVec
+	audit     *auditor // nil: none
 	Admission *admission
 	Requests  *receive.Limiter
 	Replies   *reply.Limiter
 }
 
 func New(cfg Config) *Transport {
-	return &Transport{
+	t := &Transport{
 		draining: cfg.Draining, log: cfg.Log, tracer: cfg.Tracer, Guard: cfg.Guard, ungated: cfg.Ungated, status: cfg.Status, tls: cfg.Credentials,
 		metrics:   metrics.NewCalls(cfg.Registerer, cfg.Log),
 		callers:   metrics.NewCallers(cfg.Registerer, cfg.Log),
@@ -98,6 +102,10 @@ func New(cfg Config) *Transport {
 		Requests:  receive.NewLimiter(cfg.Draining, metrics.NewRequests(cfg.Registerer, cfg.Log), cfg.Status),
 		Replies:   reply.NewLimiter(reply.NewBuffers(), metrics.NewReplies(cfg.Registerer, cfg.Log), cfg.Log),
 	}
+	if cfg.Audit != nil {
+		t.audit = &auditor{log: cfg.Audit, status: cfg.Status}
+	}
+	return t
 }
 
 // Serve makes a gRPC server of what register registers, with all interceptors in place. Error: a method has no row in the table of

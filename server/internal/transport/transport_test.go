@@ -31,21 +31,21 @@ func bareTransport(registerer prometheus.Registerer, log *slog.Logger) *Transpor
 func TestOrder(t *testing.T) {
 	carrying := bareTransport(prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 	var names []string
-	carrying.Guard = access.GuardOf(nobody{})
+	carrying.Guard, carrying.audit = access.GuardOf(nobody{}), &auditor{}
 	for _, l := range carrying.layers() {
 		if l.unary == nil || l.stream == nil || l.why == "" {
 			t.Errorf("layer %s is incomplete", l.name)
 		}
 		names = append(names, l.name)
 	}
-	want := "metrics callers request logging limits refusals errors recovery replies"
+	want := "metrics callers request logging limits audit refusals errors recovery replies"
 	if !slices.Equal(names, strings.Fields(want)) {
 		t.Errorf("layers are %v, want %v", names, want)
 	}
 	bare := bareTransport(nil, slog.New(slog.DiscardHandler))
 	unary, stream := bare.chains()
-	if len(unary) != len(names)-2 || len(stream) != len(unary) {
-		t.Errorf("without a registerer and a guard there are %d and %d interceptors", len(unary), len(stream))
+	if len(unary) != len(names)-3 || len(stream) != len(unary) {
+		t.Errorf("without a registerer, a guard and an audit there are %d and %d interceptors", len(unary), len(stream))
 	}
 }
 

@@ -17,6 +17,8 @@ type Call struct {
 	Party any
 	// ended is closed once the call has ended.
 	ended <-chan struct{}
+	// About is what of the store the call is about, once its request is judged to be well formed.
+	About access.Scope
 	// Refusal is why the call did not pass its gate; nil: it did, or has yet to.
 	Refusal error
 	// Held is the room that the reply of a unary call has; nil for none.
