@@ -190,13 +190,18 @@ func (e *Error) Error() string {
 	}
 }
 
-// Is matches the reason, and context.Canceled and context.DeadlineExceeded with their codes.
+// Is matches the reason, and context.Canceled and context.DeadlineExceeded with their codes; so it does ErrUnauthenticated and
+// ErrPermissionDenied where no reason was given, as by a proxy, or of a call that was not sent since there was no token to show.
 func (e *Error) Is(target error) bool {
 	switch target {
 	case context.Canceled:
 		return e.Code == codes.Canceled
 	case context.DeadlineExceeded:
 		return e.Code == codes.DeadlineExceeded
+	case ErrUnauthenticated:
+		return e.Reason == ErrUnauthenticated || e.Reason == 0 && e.Code == codes.Unauthenticated
+	case ErrPermissionDenied:
+		return e.Reason == ErrPermissionDenied || e.Reason == 0 && e.Code == codes.PermissionDenied
 	}
 	reason, ok := target.(Reason)
 	return ok && reason != 0 && reason == e.Reason

@@ -113,7 +113,7 @@ func TestTokensAreShown(t *testing.T) {
 	fails := client.WithToken(func(context.Context) (string, error) { return "", errors.New("the vault is closed") })
 	for what, opt := range map[string]client.Option{"the vault is closed": fails, "that is no token": token("no\ntoken")} {
 		err := callOnce(t, d.addr, opt)
-		if status.Code(err) != codes.Unauthenticated || client.MayHaveHappened(err) || !strings.Contains(err.Error(), what) ||
+		if !errors.Is(err, client.ErrUnauthenticated) || client.MayHaveHappened(err) || !strings.Contains(err.Error(), what) ||
 			strings.Contains(err.Error(), "no\ntoken") {
 			t.Errorf("%v; want UNAUTHENTICATED and %q", err, what)
 		}

@@ -23,6 +23,9 @@ func (c *auditVerifyCommand) Help() string {
     transcriptctl audit verify --anchor 9f2c… audit.jsonl.* audit.jsonl --output json`
 }
 
+// AsksNoServer says that the command works on files.
+func (*auditVerifyCommand) AsksNoServer() {}
+
 // errAudit says that problems were found in an audit; they are printed already.
 var errAudit = errors.New("the audit is not as it was written; keep a copy of the files as they are")
 

@@ -138,10 +138,6 @@ func hintFor(e *client.Error) string {
 		return "Run 'transcriptctl verify' to see what is damaged."
 	case client.ErrStoreFailed:
 		return "The server could not write to its disk: look at the disk, then restart the server."
-	case client.ErrUnauthenticated:
-		return "The server must know who calls: ask its operator for a token."
-	case client.ErrPermissionDenied:
-		return "No grant of yours covers this call; is it another --namespace? Its operator gives grants."
 	case client.ErrIdentityUnavailable:
 		return "The server cannot tell callers apart until its file of principals, or the keys of JWTs, can be read; its log has the cause."
 	case client.ErrAuditUnavailable:
@@ -162,10 +158,9 @@ func hintFor(e *client.Error) string {
 			"If it speaks TLS, give --tls, or --ca with its CA."
 	case codes.Unauthenticated:
 		return "Give a token that is known there and has not expired, with --token-file or TRANSCRIPTCTL_TOKEN, or a client certificate with " +
-			"--cert and --key; or name a context that does, with --context."
+			"--cert and --key; or name a context that has them, with --context."
 	case codes.PermissionDenied:
-		return "Whose token or certificate this is may not do it there: is it another --namespace, --token-file or --context? " +
-			"Who runs the server gives more rights."
+		return "No grant of yours covers this call: is it another --namespace, --token-file or --context? Its operator gives grants."
 	case codes.Unimplemented:
 		return "Is that a transcriptd? Then it is older than this transcriptctl."
 	default:

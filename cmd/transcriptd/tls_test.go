@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/internal/identity"
 	"github.com/transcriptd/transcriptd/internal/testcerts"
 )
 
@@ -159,6 +160,22 @@ func TestNewCertificates(t *testing.T) {
 	until(t, "the old CA's end", func() bool { return ask(t, s.client(t, agent)) != nil })
 	if log := s.log(); strings.Contains(log, "PRIVATE KEY") || strings.Contains(log, "no key") {
 		t.Errorf("the log has what is in a file:\n%s", log)
+	}
+}
+
+// TestCertificatesOfOpenConnections: a certificate counts no longer than its CA is in the file, over a connection that is open too.
+func TestCertificatesOfOpenConnections(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "principals.json")
+	writePrincipals(t, path, principal{"agent", identity.NewToken(), "read", "*"})
+	s := startSecured(t, "--principals="+path)
+	opened := s.client(t, s.ca.Issue(t, "agent", time.Hour))
+	if err := ask(t, opened); err != nil {
+		t.Fatal(err)
+	}
+	testcerts.Write(t, filepath.Join(s.dir, "ca.pem"), testcerts.NewCA(t).PEM())
+	until(t, "the old CA's end", func() bool { return ask(t, opened) != nil })
+	if err := ask(t, opened); status.Code(err) != codes.Unauthenticated {
+		t.Errorf("%v; want UNAUTHENTICATED", err)
 	}
 }
 
