@@ -73,7 +73,7 @@ func Edit(path string, change func(*File) error) error {
 	return replace(path, text)
 }
 
-// replace puts a text in a file's place, at once and for good.
+// replace puts a text in a file's place, at once and for good. The file's owner stays.
 func replace(path string, text []byte) (err error) {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, filepath.Base(path)+".*") // has mode 0600
@@ -85,6 +85,11 @@ func replace(path string, text []byte) (err error) {
 			err = errors.Join(err, os.Remove(f.Name()))
 		}
 	}()
+	if was, err := os.Stat(path); err == nil {
+		if err := keepOwner(f, was); err != nil {
+			return errors.Join(fmt.Errorf("the owner of %s cannot be kept; edit it as that user: %w", path, err), f.Close())
+		}
+	}
 	_, err = f.Write(text)
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err

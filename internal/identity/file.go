@@ -90,11 +90,22 @@ type FileRule struct {
 // parse reads the text of a file of principals. An error names the member that is wrong.
 func parse(text []byte) (*File, *table, error) {
 	f := new(File)
-	if err := json.Unmarshal(text, f, json.RejectUnknownMembers(true)); err != nil {
+	if err := json.Unmarshal(text, f, json.RejectUnknownMembers(true), json.WithUnmarshalers(json.UnmarshalFunc(readTime))); err != nil {
 		return nil, nil, errors.New(tellJSON(text, err))
 	}
 	t, err := f.table()
 	return f, t, err
+}
+
+// readTime reads a time that is there. What would be read as if it were not, such as null, is refused: a token would be good for ever.
+func readTime(text []byte, t *time.Time) error {
+	if err := t.UnmarshalJSON(text); err != nil {
+		return err
+	}
+	if t.IsZero() {
+		return errors.New("no time")
+	}
+	return nil
 }
 
 // text is the file as it is written.

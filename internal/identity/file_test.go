@@ -40,6 +40,8 @@ func TestBadFiles(t *testing.T) {
 		one(`"tokens":[{"id":"x","sha256":"` + hash + `"},{"id":"y","sha256":"` + hash + `"}]`):               "principals[1].tokens[1].sha256: is there twice",
 		one(`"tokens":[{"sha256":"` + hash + `"}]`):                                                           "principals[1].tokens[0].id: must be",
 		one(`"tokens":[{"id":"x","sha256":"` + hash + `"},{"id":"x","sha256":"` + hashOf(NewToken()) + `"}]`): "principals[1].tokens[1].id: is there twice",
+		one(`"tokens":[{"id":"x","sha256":"` + hash + `","expires":null}]`):                                   "principals[1].tokens[0].expires: a null is out of place",
+		one(`"tokens":[{"id":"x","sha256":"` + hash + `","expires":"0001-01-01T00:00:00Z"}]`):                 "principals[1].tokens[0].expires: a string is out of place",
 		one(`"tokens":[{"id":"x","sha256":"` + hash + `","expires":"tomorrow"}]`):                             "principals[1].tokens[0].expires: a string is out of place",
 	} {
 		_, _, err := parse([]byte(text))

@@ -22,3 +22,16 @@ func lock(path string) (unlock func(), err error) {
 	}
 	return func() { _ = f.Close() }, nil
 }
+
+// keepOwner gives a file that is to replace another the other's owner: who edits it as root takes it from nobody.
+func keepOwner(f *os.File, of os.FileInfo) error {
+	was, ok := of.Sys().(*syscall.Stat_t)
+	now, err := f.Stat()
+	if err != nil || !ok {
+		return err
+	}
+	if is, ok := now.Sys().(*syscall.Stat_t); ok && is.Uid == was.Uid && is.Gid == was.Gid {
+		return nil
+	}
+	return f.Chown(int(was.Uid), int(was.Gid))
+}
