@@ -24,6 +24,7 @@ type config struct {
 	Insecure     bool          `env:"TRANSCRIPTD_INSECURE" help:"Allow addresses that other machines reach, without --principals or without TLS. A warning at each start says what is open: without --principals whoever reaches them reads and writes everything, without TLS tokens cross the network in plain text."`
 	Principals   string        `placeholder:"FILE" env:"TRANSCRIPTD_PRINCIPALS" help:"Serve only who is named in this file, each as its grants say: see docs/security.md. Its mode must be 0600. A change counts within a second. Default: everybody may do everything."`
 	TLS          tlsFlags      `embed:"" prefix:"tls-"`
+	Audit        auditFlags    `embed:""`
 	CacheMiB     int64         `name:"cache-mib" default:"64" env:"TRANSCRIPTD_CACHE_MIB" help:"Memory for the store's caches: what was read lately, and the tips of chains (8 to 65536)."`
 	MemoryMiB    int64         `name:"memory-mib" default:"512" env:"TRANSCRIPTD_MEMORY_MIB" help:"Collect garbage so that the process stays within this much memory where it can (0: no aim, else at least 128). GOMEMLIMIT wins."`
 	DrainDelay   time.Duration `default:"0s" env:"TRANSCRIPTD_DRAIN_DELAY" help:"After SIGTERM, go on taking calls for this long while health and /readyz tell that the server goes, so that a load balancer sends no more before calls are refused."`
@@ -95,6 +96,9 @@ func (c *config) check() error {
 		}
 	}
 	if err := c.TLS.check(); err != nil {
+		return err
+	}
+	if err := c.Audit.check(); err != nil {
 		return err
 	}
 	if c.CacheMiB < 8 || c.CacheMiB > 65536 {

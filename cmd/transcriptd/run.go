@@ -49,11 +49,16 @@ func serve(ctx context.Context, cfg *config, stderr io.Writer) (err error) {
 		return err
 	}
 	defer closeUnlessServed(listener, adminListener)
+	kept, closeAudit, err := openAudit(cfg, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeAudit()) }() // last: everything else has ended by then, as for the store
 	store, place, err := openStore(cfg, log)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }() // last: everything else has ended by then
+	defer func() { err = errors.Join(err, store.Close()) }()
 	tracer, stopTracer, err := newTracer(ctx, cfg, log)
 	if err != nil {
 		return err
@@ -63,9 +68,11 @@ func serve(ctx context.Context, cfg *config, stderr io.Writer) (err error) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	registerStore(registry, store)
+	registerAudit(registry, kept)
 	service := server.New(store, server.Config{
 		Version: buildVersion(), Logger: log, Registerer: registry, TracerProvider: tracer, Renderers: renderers,
 		Credentials: grpcCredentials(certificates), Authenticator: callers, ClientCertificates: cfg.TLS.ClientCA != "",
+		Audit: kept,
 	})
 	grpcServer, err := service.GRPC()
 	if err != nil {
