@@ -9,12 +9,23 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore"
 	"github.com/transcriptd/transcriptd/internal/badgerdb"
+	"github.com/transcriptd/transcriptd/internal/certs"
 )
 
 // registerStore adds the metrics of a store on disk; the one in memory has none.
 func registerStore(to prometheus.Registerer, store chainstore.Store) {
 	if s, ok := store.(*badgerstore.Store); ok {
 		to.MustRegister(newStoreMetrics(s))
+	}
+}
+
+// registerCerts adds when the certificate of a server that speaks TLS expires.
+func registerCerts(to prometheus.Registerer, served *certs.Server) {
+	if served != nil {
+		to.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "transcriptd_server_certificate_expires_timestamp_seconds",
+			Help: "When the certificate that is shown to clients expires, in seconds since 1970.",
+		}, func() float64 { return float64(served.Expires().Unix()) }))
 	}
 }
 

@@ -69,6 +69,7 @@ func serve(ctx context.Context, cfg *config, stderr io.Writer) (err error) {
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	registerStore(registry, store)
 	registerAudit(registry, kept)
+	registerCerts(registry, certificates)
 	service := server.New(store, server.Config{
 		Version: buildVersion(), Logger: log, Registerer: registry, TracerProvider: tracer, Renderers: renderers,
 		Credentials: grpcCredentials(certificates), Authenticator: callers, ClientCertificates: cfg.TLS.ClientCA != "",

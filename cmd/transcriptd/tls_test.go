@@ -102,6 +102,9 @@ func TestWhoSpeaksTLS(t *testing.T) {
 	if body, err := fetch(t, web, strings.Replace(s.admin, "https", "http", 1)+"/metrics"); err != nil || strings.Contains(body, "grpc_server") {
 		t.Errorf("plain text: %q, %v", body, err)
 	}
+	if body, err := fetch(t, web, s.admin+"/metrics"); err != nil || !strings.Contains(body, "\ntranscriptd_server_certificate_expires_timestamp_seconds 1") {
+		t.Errorf("when the certificate expires is not told, %v", err)
+	}
 	s.terminate(t)
 }
 

@@ -85,7 +85,7 @@ func (s *Server) look() {
 		return
 	}
 	s.fault, s.told = "", ""
-	s.options.Log.Info("new certificates are taken up", "file", s.options.Cert, "expires", s.now.Load().pair.Leaf.NotAfter)
+	s.options.Log.Info("new certificates are taken up", "file", s.options.Cert, "expires", s.Expires())
 }
 
 // tell tells the log of what is wrong twice in a row, once: files that are written one after the other do not fit for a moment.
@@ -96,6 +96,9 @@ func (s *Server) tell(fault string) {
 	}
 	s.fault = fault
 }
+
+// Expires is when the certificate that is shown now expires.
+func (s *Server) Expires() time.Time { return s.now.Load().pair.Leaf.NotAfter }
 
 // Config is for a listener: handshakes go by what is taken up when they begin. Sessions are never resumed, since a resumed one would not
 // verify the client anew. optional takes clients that show no certificate even where those of gRPC have to.
