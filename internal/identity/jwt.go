@@ -21,6 +21,8 @@ var signatures = []jose.SignatureAlgorithm{
 const (
 	// maxJWT bounds a token: it is read before anything is known of who shows it.
 	maxJWT = 8 << 10
+	// maxForged bounds the signatures a second that are looked at in vain, of which each takes up to a tenth of a millisecond.
+	maxForged = 1000
 	// usualSkew and maxSkew are by how much an issuer's clock may differ.
 	usualSkew = time.Minute
 	maxSkew   = 10 * time.Minute
@@ -34,6 +36,7 @@ type issuer struct {
 	rules      []rule
 	keys       keySource
 	remembered remembered
+	forged     forged
 }
 
 // rule says who they are whose claim is, or has, a value.
@@ -120,7 +123,8 @@ func (is *issuer) authenticate(text string, now time.Time) (*Principal, error) {
 	return who, nil
 }
 
-// verify gives the claims of a token that is good at a time, and until when it is. What costs little is looked at first.
+// verify gives the claims of a token that is good at a time, and until when it is. What costs little is looked at first. Under a flood of forged
+// tokens those that are not remembered are ErrUnavailable: whoever has a good one comes again, and others go on.
 func (is *issuer) verify(text string, set *keySet, now time.Time) (claims map[string]any, until time.Time, err error) {
 	token, err := jwt.ParseSigned(text, is.algorithms)
 	if err != nil || len(token.Headers) != 1 {
@@ -138,6 +142,9 @@ func (is *issuer) verify(text string, set *keySet, now time.Time) (claims map[st
 		}
 		return nil, until, ErrUnauthenticated
 	}
+	if !is.forged.room(now) {
+		return nil, until, ErrUnavailable
+	}
 	for _, key := range keys {
 		if key.Algorithm != "" && key.Algorithm != header.Algorithm {
 			continue
@@ -148,6 +155,7 @@ func (is *issuer) verify(text string, set *keySet, now time.Time) (claims map[st
 			return claims, signed.Expiry.Time().Add(is.skew), nil
 		}
 	}
+	is.forged.add()
 	return nil, until, ErrUnauthenticated
 }
 

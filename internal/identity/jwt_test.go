@@ -363,3 +363,24 @@ func TestRememberedTokensAreBounded(t *testing.T) {
 		t.Error("a token is remembered though the keys are others")
 	}
 }
+
+// A flood of forged tokens costs a bounded time, and those who are known go on; a second later others are known again.
+func TestFloodsOfForgedJWTs(t *testing.T) {
+	k := newEC(t, "k1")
+	now := noon
+	keys := fileWith(t, keysFile(t, k), 0o644)
+	d := open(t, fileWith(t, sso(`"jwks_file":"`+keys+`"`), 0o600), Options{Now: func() time.Time { return now }})
+	known, fresh := show(k.sign(t, good(), nil)), show(k.sign(t, good().with(claims{"sub": "grace"}), nil))
+	is(t, d, known, "acme/ada")
+	bad := show(newEC(t, "k1").sign(t, good(), nil))
+	for range maxForged {
+		is(t, d, bad, "")
+	}
+	if !unavailable(d, bad) || !unavailable(d, fresh) {
+		t.Error("signatures are looked at without end")
+	}
+	is(t, d, known, "acme/ada")
+	now = now.Add(time.Second)
+	is(t, d, fresh, "acme/grace")
+	is(t, d, bad, "")
+}

@@ -51,3 +51,26 @@ func (r *remembered) put(hash [32]byte, m memory) {
 	}
 	r.by[hash] = m
 }
+
+// forged counts the tokens of a second whose signature was not good. Its methods may run at once.
+type forged struct {
+	mu     sync.Mutex
+	second int64
+	n      int
+}
+
+// room tells whether a signature may be looked at now, by what those of the same second came to.
+func (f *forged) room(now time.Time) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if second := now.Unix(); second != f.second {
+		f.second, f.n = second, 0
+	}
+	return f.n < maxForged
+}
+
+func (f *forged) add() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.n++
+}
