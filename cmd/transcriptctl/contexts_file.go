@@ -56,11 +56,11 @@ func contextsPath() (string, error) {
 // readContexts reads the file; there are none where it is not.
 func readContexts() (*contexts, error) {
 	path, err := contextsPath()
-	if err != nil {
-		return &contexts{}, nil // who has no folder for it has no file
+	var b []byte
+	if err == nil {
+		b, err = os.ReadFile(path)
 	}
-	b, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if path == "" || errors.Is(err, fs.ErrNotExist) { // who has no folder for it has no file
 		return &contexts{}, nil
 	}
 	if err != nil {

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 		os.Exit(runUntilSignal())
 	}
 	// No context of who runs the tests counts.
-	os.Setenv("XDG_CONFIG_HOME", filepath.Join(os.TempDir(), "transcriptctl-tests-have-no-contexts"))
+	_ = os.Setenv("XDG_CONFIG_HOME", filepath.Join(os.TempDir(), "transcriptctl-tests-have-no-contexts"))
 	os.Exit(m.Run())
 }
 
