@@ -93,7 +93,6 @@ func (is *issuer) add(r *FileRule, t *table) error {
 	case r.Value == "":
 		return fmt.Errorf("value: must be what the claim is or has")
 	}
-	who.Listed = r.NameClaim == ""
 	is.rules = append(is.rules, rule{claim: r.Claim, value: r.Value, nameClaim: r.NameClaim, who: who})
 	return nil
 }

@@ -183,7 +183,7 @@ func TestJWTsNameTheirPrincipal(t *testing.T) {
 // What was not signed with a key of the issuer, by an algorithm of the file, names nobody.
 func TestForgedJWTs(t *testing.T) {
 	ec, rs := newEC(t, "k1"), newRSA(t, "k2")
-	d := trusting(t, ec, rs)
+	d := trusting(t, ec, rs, signer{kid: "any", key: rs.key})
 	real := ec.sign(t, good(), nil)
 	part := strings.Split(real, ".")
 	b64 := base64.RawURLEncoding
@@ -202,37 +202,39 @@ func TestForgedJWTs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, token := range map[string]string{
-		"none":                        header(`{"alg":"none","kid":"k1"}`) + "." + part[1] + ".",
-		"None":                        header(`{"alg":"None","kid":"k1"}`) + "." + part[1] + "." + part[2],
-		"none, signed":                header(`{"alg":"none","kid":"k1"}`) + "." + part[1] + "." + part[2],
-		"no algorithm":                header(`{"kid":"k1"}`) + "." + part[1] + "." + part[2],
-		"two algorithms":              header(`{"alg":"none","alg":"ES256","kid":"k1"}`) + "." + part[1] + ".",
-		"HS256 with the key's DER":    hs256(der),
-		"HS256 with the key's PEM":    hs256(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})),
-		"HS256 with the modulus":      hs256(public.N.Bytes()),
-		"HS256 with nothing":          header(`{"alg":"HS256","kid":"k1"}`) + "." + part[1] + ".",
-		"an algorithm of nobody's":    signer{"k2", jose.RS512, rs.key}.sign(t, good(), nil),
-		"another key's algorithm":     signer{"k1", jose.RS256, rs.key}.sign(t, good(), nil),
-		"another key":                 other.sign(t, good(), nil),
-		"another key, in the header":  other.sign(t, good(), map[jose.HeaderKey]any{"jwk": jose.JSONWebKey{Key: other.key.Public()}}),
-		"another key, at a URL":       signer{"k9", jose.ES256, other.key}.sign(t, good(), map[jose.HeaderKey]any{"jku": "https://evil.example/keys"}),
-		"no kid":                      signer{"", jose.ES256, ec.key}.sign(t, good(), nil),
-		"a kid of nobody's":           signer{"k3", jose.ES256, ec.key}.sign(t, good(), nil),
-		"a header that must be known": ec.sign(t, good(), map[jose.HeaderKey]any{"crit": []string{"x"}, "x": 1}),
-		"other claims":                part[0] + "." + b64.EncodeToString(evil) + "." + part[2],
-		"no signature":                part[0] + "." + part[1] + ".",
-		"a cut signature":             real[:len(real)-4],
-		"zeros as signature":          part[0] + "." + part[1] + "." + b64.EncodeToString(make([]byte, 64)),
-		"two parts":                   part[0] + "." + part[1],
-		"four parts":                  real + ".x",
-		"the other form":              `{"payload":"` + part[1] + `","signatures":[{"protected":"` + part[0] + `","signature":"` + part[2] + `"}]}`,
-		"too long":                    ec.sign(t, good().with(claims{"x": strings.Repeat("x", maxJWT)}), nil),
-		"nothing":                     "",
-		"dots":                        "..",
+		"none":                                header(`{"alg":"none","kid":"k1"}`) + "." + part[1] + ".",
+		"None":                                header(`{"alg":"None","kid":"k1"}`) + "." + part[1] + "." + part[2],
+		"none, signed":                        header(`{"alg":"none","kid":"k1"}`) + "." + part[1] + "." + part[2],
+		"no algorithm":                        header(`{"kid":"k1"}`) + "." + part[1] + "." + part[2],
+		"two algorithms":                      header(`{"alg":"none","alg":"ES256","kid":"k1"}`) + "." + part[1] + ".",
+		"HS256 with the key's DER":            hs256(der),
+		"HS256 with the key's PEM":            hs256(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})),
+		"HS256 with the modulus":              hs256(public.N.Bytes()),
+		"HS256 with nothing":                  header(`{"alg":"HS256","kid":"k1"}`) + "." + part[1] + ".",
+		"an algorithm that is not the file's": signer{"any", jose.RS512, rs.key}.sign(t, good(), nil),
+		"an algorithm of nobody's":            signer{"k2", jose.RS512, rs.key}.sign(t, good(), nil),
+		"another key's algorithm":             signer{"k1", jose.RS256, rs.key}.sign(t, good(), nil),
+		"another key":                         other.sign(t, good(), nil),
+		"another key, in the header":          other.sign(t, good(), map[jose.HeaderKey]any{"jwk": jose.JSONWebKey{Key: other.key.Public()}}),
+		"another key, at a URL":               signer{"k9", jose.ES256, other.key}.sign(t, good(), map[jose.HeaderKey]any{"jku": "https://evil.example/keys"}),
+		"no kid":                              signer{"", jose.ES256, ec.key}.sign(t, good(), nil),
+		"a kid of nobody's":                   signer{"k3", jose.ES256, ec.key}.sign(t, good(), nil),
+		"a header that must be known":         ec.sign(t, good(), map[jose.HeaderKey]any{"crit": []string{"x"}, "x": 1}),
+		"other claims":                        part[0] + "." + b64.EncodeToString(evil) + "." + part[2],
+		"no signature":                        part[0] + "." + part[1] + ".",
+		"a cut signature":                     real[:len(real)-4],
+		"zeros as signature":                  part[0] + "." + part[1] + "." + b64.EncodeToString(make([]byte, 64)),
+		"two parts":                           part[0] + "." + part[1],
+		"four parts":                          real + ".x",
+		"the other form":                      `{"payload":"` + part[1] + `","signatures":[{"protected":"` + part[0] + `","signature":"` + part[2] + `"}]}`,
+		"too long":                            ec.sign(t, good().with(claims{"x": strings.Repeat("x", maxJWT)}), nil),
+		"nothing":                             "",
+		"dots":                                "..",
 	} {
 		t.Run(name, func(t *testing.T) { is(t, d, show(token), "") })
 	}
 	is(t, d, show(real), "acme/ada")
+	is(t, d, show(signer{"any", jose.RS256, rs.key}.sign(t, good(), nil)), "acme/ada")
 }
 
 // A token that was verified is refused once it has expired, its key is gone, or its rule is.
@@ -322,12 +324,17 @@ func TestBadSetsOfKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	weak, err := rsa.GenerateKey(rand.Reader, 1024)
+	if err != nil {
+		t.Fatal(err)
+	}
 	public := strings.TrimSuffix(strings.TrimPrefix(keysFile(t, ec), `{"keys":[`), `]}`)
 	for text, want := range map[string]string{
 		`{"keys":[` + string(secret) + `]}`:                                "keys[0]: has a private or symmetric key",
 		`{"keys":[` + public + `,{"kty":"oct","kid":"k","k":"c2VjcmV0"}]}`: "keys[1]: has a private or symmetric key",
 		`{"keys":[]}`: "none can be used",
-		`{}`:          "none can be used",
+		keysFile(t, signer{"k1", jose.RS256, weak}): "none can be used",
+		`{}`: "none can be used",
 		`{"keys":[{"kty":"XYZ","kid":"a"},1,null]}`:                                         "none can be used",
 		`{"keys":[` + strings.Replace(public, `"sig"`, `"enc"`, 1) + `]}`:                   "none can be used",
 		`{"keys":[` + strings.Replace(public, `"k1"`, `""`, 1) + `]}`:                       "none can be used",

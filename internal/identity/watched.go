@@ -11,12 +11,12 @@ type watched struct {
 	path string
 	mode os.FileMode // bits that the file must not have
 	text []byte
-	// seen is the file as it was when it was read, at a time; nil: it was not, or could not be.
+	// seen is the file as it was when it was last read, at a time; nil: it never was.
 	seen os.FileInfo
 	when time.Time
 }
 
-// read gives the file's text, and whether it is another than last time. After an error it is read anew.
+// read reads the file's text where it may have changed, and tells whether it did. An error leaves what was read.
 func (w *watched) read() (changed bool, err error) {
 	if w.unchanged() {
 		return false, nil
@@ -24,7 +24,6 @@ func (w *watched) read() (changed bool, err error) {
 	when := time.Now()
 	text, info, err := readFile(w.path, w.mode)
 	if err != nil {
-		w.seen = nil
 		return false, err
 	}
 	changed = w.when.IsZero() || !bytes.Equal(text, w.text)
