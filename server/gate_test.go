@@ -145,7 +145,11 @@ func (g *guardedServer) methods(f func(name string, m *access.Method, d protoref
 
 // call calls a method, and returns how it ended.
 func (g *guardedServer) call(name string, d protoreflect.MethodDescriptor, req proto.Message) error {
-	ctx, cancel := context.WithTimeout(g.Context(), 20*time.Second)
+	return g.callIn(g.Context(), name, d, req)
+}
+
+func (g *guardedServer) callIn(ctx context.Context, name string, d protoreflect.MethodDescriptor, req proto.Message) error {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	if !d.IsStreamingClient() && !d.IsStreamingServer() {
 		return g.conn.Invoke(ctx, name, req, &emptypb.Empty{})
