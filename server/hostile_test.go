@@ -131,6 +131,9 @@ func TestHostileGrants(t *testing.T) {
 		g := serveGuarded(t, New(of, Config{Authenticator: callers}), nil)
 		g.methods(func(name string, m *access.Method, d protoreflect.MethodDescriptor) {
 			if m.Role == 0 {
+				if m.Namespace != "" {
+					t.Errorf("%s is about a namespace, and needs no role there", name)
+				}
 				return
 			}
 			clear(callers)
