@@ -336,6 +336,23 @@ func TestEndsWhileTheDiskIsFull(t *testing.T) {
 	}
 }
 
+// On a full disk an audit that is there is gone on with, unless lines are required.
+func TestBeginsWhileTheDiskIsFull(t *testing.T) {
+	path, d := filepath.Join(t.TempDir(), "audit.jsonl"), &disk{}
+	closeLog(t, open(t, path, audit.Options{OpenFile: d.open}))
+	d.fill(0)
+	if _, err := audit.Open(path, audit.Options{OpenFile: d.open, Required: true}); !errors.Is(err, audit.ErrUnwritten) {
+		t.Errorf("where lines are required: %v", err)
+	}
+	l := open(t, path, audit.Options{OpenFile: d.open})
+	_ = l.Add(record(1))
+	d.empty()
+	closeLog(t, l)
+	if verdict := clean(t, audit.Check{}, path); verdict.Lines != 3+3 {
+		t.Errorf("%+v", verdict)
+	}
+}
+
 // Where lines are required, each that tells of a change is synced; after a sync that failed nothing is ready any more, even if the next succeeds.
 func TestRequiredLinesAreSynced(t *testing.T) {
 	path, d := filepath.Join(t.TempDir(), "audit.jsonl"), &disk{}

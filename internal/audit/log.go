@@ -90,7 +90,8 @@ type Log struct {
 }
 
 // Open goes on with the audit at a path, or begins one. Nobody else may write it until Close. What a process that was killed left behind
-// the last whole line stays, and a line tells of it.
+// the last whole line stays, and a line tells of it. Error: there is no file and none can be made, it cannot be gone on with, or lines are required
+// and cannot be written.
 func Open(path string, options Options) (_ *Log, err error) {
 	if options.MaxBytes == 0 {
 		options.MaxBytes = DefaultMaxBytes
@@ -106,10 +107,10 @@ func Open(path string, options Options) (_ *Log, err error) {
 		return nil, err
 	}
 	if err = l.resume(); err == nil {
-		err = l.write(line{Start: &struct{}{}})
-	}
-	if err == nil {
-		err = l.file.Sync()
+		err = errors.Join(l.write(line{Start: &struct{}{}}), l.file.Sync())
+		if !options.Required {
+			err = nil // the line waits, and the log was told
+		}
 	}
 	if err != nil {
 		if l.file != nil {
@@ -117,7 +118,6 @@ func Open(path string, options Options) (_ *Log, err error) {
 		}
 		return nil, errors.Join(err, l.lock.Close())
 	}
-	l.synced = l.seq
 	l.anchor("start")
 	ctx, stop := context.WithCancel(context.Background())
 	l.stop = stop
