@@ -63,13 +63,11 @@ func (a *auditor) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerI
 
 // refusal is that of a call that cannot be told of.
 func (a *auditor) refusal(ctx context.Context, m *access.Method) error {
-	if m == nil || m.Role&acting == 0 || !a.log.Required() || turnedAway(ctx) != nil {
+	refusedAlready := turnedAway(ctx) != nil
+	if m == nil || m.Role&acting == 0 || !a.log.Required() || refusedAlready {
 		return nil
 	}
-	if err := a.log.Ready(); err != nil {
-		return a.status(ctx, err)
-	}
-	return nil
+	return a.status(ctx, a.log.Ready())
 }
 
 // refused tells of a call that was refused when its head had come.
