@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -94,6 +95,24 @@ func TestFilesAreReadAsWritten(t *testing.T) {
 	}
 	if rate := table.principals["agents"].Rate; rate != (Rate{PerSecond: 2.5, Burst: 3}) {
 		t.Errorf("rate %v", rate)
+	}
+}
+
+// The examples of the documentation are files of principals.
+func TestDocs(t *testing.T) {
+	text, err := os.ReadFile("../../docs/security.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := strings.Split(string(text), "```json\n")[1:]
+	for _, block := range blocks {
+		example, _, _ := strings.Cut(block, "```")
+		if _, _, err := parse([]byte(example)); err != nil {
+			t.Errorf("%v:\n%s", err, example)
+		}
+	}
+	if len(blocks) < 2 {
+		t.Errorf("there are %d examples", len(blocks))
 	}
 }
 
