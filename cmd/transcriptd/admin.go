@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	stdlog "log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -29,7 +31,7 @@ func startAdmin(listener net.Listener, routes http.Handler, log *slog.Logger) *a
 	a := &admin{
 		server: &http.Server{
 			Handler: routes, ReadTimeout: 10 * time.Second, WriteTimeout: longestAnswer, IdleTimeout: time.Minute,
-			ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+			ErrorLog: stdlog.New(httpErrors{log}, "", 0),
 		},
 		done: make(chan struct{}),
 	}
@@ -39,6 +41,18 @@ func startAdmin(listener net.Listener, routes http.Handler, log *slog.Logger) *a
 		_ = a.server.Serve(listener)
 	}()
 	return a
+}
+
+// httpErrors logs what the HTTP side has to say: handshakes that failed at debug, as those of gRPC are, since anybody can make them fail.
+type httpErrors struct{ log *slog.Logger }
+
+func (e httpErrors) Write(line []byte) (int, error) {
+	level := slog.LevelWarn
+	if bytes.HasPrefix(line, []byte("http: TLS handshake error")) {
+		level = slog.LevelDebug
+	}
+	e.log.Log(context.Background(), level, string(bytes.TrimSpace(line)))
+	return len(line), nil
 }
 
 // adminRoutes are the HTTP side, but for probes behind a door; ready tells whether new calls are taken.

@@ -180,3 +180,11 @@ func callContext(tb testing.TB) context.Context {
 }
 
 func badgerFlag(dir string) string { return "--store=badger://" + strings.TrimSuffix(dir, "/") }
+
+// rest waits for so long, or until the context ends.
+func rest(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}

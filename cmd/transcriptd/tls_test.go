@@ -102,10 +102,16 @@ func TestWhoSpeaksTLS(t *testing.T) {
 	if body, err := fetch(t, web, strings.Replace(s.admin, "https", "http", 1)+"/metrics"); err != nil || strings.Contains(body, "grpc_server") {
 		t.Errorf("plain text: %q, %v", body, err)
 	}
+	if _, err := fetch(t, http.DefaultClient, s.admin+"/readyz"); err == nil {
+		t.Error("who does not know the CA is answered")
+	}
 	if body, err := fetch(t, web, s.admin+"/metrics"); err != nil || !strings.Contains(body, "\ntranscriptd_server_certificate_expires_timestamp_seconds 1") {
 		t.Errorf("when the certificate expires is not told, %v", err)
 	}
 	s.terminate(t)
+	if strings.Contains(s.log(), "handshake") {
+		t.Errorf("handshakes that fail fill the log:\n%s", s.log())
+	}
 }
 
 func fetch(t *testing.T, web *http.Client, url string) (string, error) {

@@ -178,14 +178,6 @@ func userSays(text string) []*transcriptv1.Message {
 	}}
 }
 
-// rest waits for so long, or until the context ends.
-func rest(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
-}
-
 // deafConn takes no data from when it was told to until the end.
 type deafConn struct {
 	net.Conn
