@@ -1,12 +1,42 @@
 package access
 
 import (
+	"maps"
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/internal/identity"
 )
+
+// The table of docs/api.md names for each role the methods that need it, and no others.
+func TestTableIsAsDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/api.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, got := map[string][]string{}, map[string][]string{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z]+)` \\| ([A-Z][^.|]*)").FindAllStringSubmatch(string(page), -1) {
+		if _, err := identity.ParseRole(row[1]); err == nil {
+			want[row[1]] = slices.Sorted(slices.Values(strings.Split(strings.TrimSpace(row[2]), ", ")))
+		}
+	}
+	for name, m := range methods {
+		if m.Role != known {
+			role := strings.Join(m.Role.Names(), " ")
+			got[role] = append(got[role], name[strings.LastIndex(name, "/")+1:])
+		}
+	}
+	for _, names := range got {
+		slices.Sort(names)
+	}
+	if !maps.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("the table is\n%v\nand docs/api.md says\n%v", got, want)
+	}
+}
 
 // Every row is that of a method that there is, and fits its request; what has none is refused.
 func TestRowsFitTheirMethods(t *testing.T) {
