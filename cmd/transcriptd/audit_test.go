@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/transcriptd/transcriptd/internal/audit"
+	"github.com/transcriptd/transcriptd/internal/identity"
 )
 
 // auditIn names the files of an audit in a folder, and flags for it.
@@ -115,5 +117,46 @@ func TestAnAuditThatCannotBe(t *testing.T) {
 	}
 	if content, err := os.ReadFile(notes); err != nil || string(content) != "notes\n" {
 		t.Errorf("%q, %v", content, err)
+	}
+}
+
+// The audit is told who was refused on the HTTP side, and nothing of what they asked for or showed; its own numbers are among the metrics.
+func TestAuditOfTheHTTPSide(t *testing.T) {
+	dir := t.TempDir()
+	principals := filepath.Join(dir, "principals.json")
+	agent, operator := principal{"agent", identity.NewToken(), "read", "default"}, principal{"operator", identity.NewToken(), "operate", "*"}
+	writePrincipals(t, principals, agent, operator)
+	path, check, flags := auditIn(t, dir)
+	p := startProcess(t, nil, append(flags, "--store=memory:", "--admin-listen=127.0.0.1:0", "--principals="+principals)...)
+	for _, c := range []struct {
+		path, token string
+		want        int
+	}{
+		{"/metrics", "", http.StatusUnauthorized}, {"/debug/pprof/planted", agent.token, http.StatusForbidden}, {"/planted", identity.NewToken(), http.StatusUnauthorized},
+		{"/healthz", "", http.StatusOK}, {"/metrics", operator.token, http.StatusOK},
+	} {
+		code, body := asks(t, http.DefaultClient, p.admin+c.path, c.token)
+		if code != c.want || c.path == "/metrics" && code == http.StatusOK && !strings.Contains(body, "transcriptd_audit_last_line 5\n") {
+			t.Errorf("%s: %d\n%s", c.path, code, body)
+		}
+	}
+	p.terminate(t)
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if verdict, err := check.Verify([]string{path}); err != nil || verdict.Lines != 6 {
+		t.Errorf("%+v, %v", verdict, err)
+	}
+	for _, want := range []string{
+		`"principal":"","method":"http/metrics","scope":"store","code":"UNAUTHENTICATED"`,
+		`"principal":"agent","method":"http/debug/pprof","scope":"store","code":"PERMISSION_DENIED"`, `"principal":"","method":"http","scope":"store"`,
+	} {
+		if !strings.Contains(string(content), want) {
+			t.Errorf("nothing tells of %s", want)
+		}
+	}
+	if strings.Contains(string(content), "planted") || strings.Contains(string(content), "trd_") {
+		t.Errorf("the audit is\n%s", content)
 	}
 }

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 
+	"github.com/transcriptd/transcriptd/internal/audit"
 	"github.com/transcriptd/transcriptd/internal/certs"
 	"github.com/transcriptd/transcriptd/internal/identity"
 )
@@ -44,10 +46,12 @@ type door struct {
 	callers identity.Authenticator
 	// certificate is that of a client that speaks TLS so; nil: none.
 	certificate func(*tls.ConnectionState) *x509.Certificate
+	// audit is told of who is not let through; nil: none is.
+	audit *audit.Log
 }
 
-func newDoor(callers identity.Authenticator, served *certs.Server) door {
-	d := door{callers: callers}
+func newDoor(callers identity.Authenticator, served *certs.Server, kept *audit.Log) door {
+	d := door{callers: callers, audit: kept}
 	if served != nil {
 		d.certificate = served.Certificate
 	}
@@ -67,14 +71,34 @@ func (d door) only(next http.Handler) http.Handler {
 		who, err := d.callers.Authenticate(shown)
 		switch {
 		case errors.Is(err, identity.ErrUnavailable):
+			d.tell(r, nil, "UNAVAILABLE", "IDENTITY_UNAVAILABLE")
 			http.Error(w, "callers cannot be told apart now, the log says why", http.StatusServiceUnavailable)
 		case err != nil || who == nil:
+			d.tell(r, nil, "UNAUTHENTICATED", "UNAUTHENTICATED")
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			http.Error(w, "show credentials: Authorization: Bearer TOKEN", http.StatusUnauthorized)
 		case !who.MayEverywhere(identity.Operate):
+			d.tell(r, who, "PERMISSION_DENIED", "PERMISSION_DENIED")
 			http.Error(w, "the role operate on the namespaces * is needed here", http.StatusForbidden)
 		default:
 			next.ServeHTTP(w, r)
 		}
 	})
+}
+
+// tell tells the audit of a request that was refused.
+func (d door) tell(r *http.Request, who *identity.Principal, code, reason string) {
+	if d.audit == nil {
+		return
+	}
+	record := audit.Record{Method: "http", Everything: true, Code: code, Reason: reason, Peer: r.RemoteAddr, Unchanged: true}
+	for _, path := range []string{"/metrics", "/debug/pprof"} {
+		if strings.HasPrefix(r.URL.Path, path) {
+			record.Method += path
+		}
+	}
+	if who != nil {
+		record.Principal = who.Name
+	}
+	_ = d.audit.Add(&record) // nothing was done; the log of the audit tells
 }

@@ -83,7 +83,7 @@ func serve(ctx context.Context, cfg *config, stderr io.Writer) (err error) {
 	var draining atomic.Bool
 	var http *admin
 	if adminListener != nil {
-		routes := adminRoutes(registry, func() bool { return !draining.Load() }, newDoor(callers, certificates))
+		routes := adminRoutes(registry, func() bool { return !draining.Load() }, newDoor(callers, certificates, kept))
 		http = startAdmin(overTLS(adminListener, certificates), cfg.adminHosts().only(routes), log)
 	}
 	served := make(chan error, 1)
