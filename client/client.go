@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/peer"
 
+	"github.com/transcriptd/transcriptd/client/internal/security"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -45,9 +46,9 @@ type options struct {
 	cacheBytes     int64
 	credentials    credentials.TransportCredentials
 	insecure       bool
-	files          tlsFiles
+	files          security.Files
 	token          func(context.Context) (string, error)
-	tokenFile      *tokenFile // that of token; nil: there is none
+	tokenFile      bool // token is of a file
 	dial           []grpc.DialOption
 }
 
@@ -89,6 +90,28 @@ func WithInsecure() Option {
 	return func(o *options) { o.credentials, o.insecure = insecure.NewCredentials(), true }
 }
 
+// WithCA makes Dial speak TLS, and trust servers whose certificates are signed by one in this file, in PEM, and no others. The file is read
+// for each new connection; where it cannot be used then, what was read last is.
+func WithCA(file string) Option { return func(o *options) { o.files.CA = file } }
+
+// WithClientCertificate makes Dial speak TLS, and show the certificate of these files, in PEM. They are read for each new connection, as
+// WithCA's is. Without WithCA servers are trusted whom the system trusts.
+func WithClientCertificate(cert, key string) Option {
+	return func(o *options) { o.files.Cert, o.files.Key = cert, key }
+}
+
+// WithToken makes Dial show a token with each call, that which the function gives; it is asked for each attempt, maybe by many at once, and
+// its error is that of the call, which is not sent. Tokens do not go in plain text to another machine, unless WithInsecure is given.
+func WithToken(token func(context.Context) (string, error)) Option {
+	return func(o *options) { o.token, o.tokenFile = token, false }
+}
+
+// WithTokenFile is WithToken with what a file holds, but for blanks around it. The file is looked at again once a second at most, as calls
+// are made; while there is no token in it, the last one goes on being shown. Dial fails where there is none at first.
+func WithTokenFile(name string) Option {
+	return func(o *options) { o.token, o.tokenFile = (&security.TokenFile{Name: name}).Token, true }
+}
+
 // WithDialOptions gives Dial further options for the connection. Options that make gRPC itself repeat calls break the
 // promises of this package.
 func WithDialOptions(d ...grpc.DialOption) Option {
@@ -128,27 +151,27 @@ func Connect(target string, opts ...Option) (*grpc.ClientConn, error) {
 }
 
 func (o *options) connect(target string) (*grpc.ClientConn, error) {
-	security, err := o.security(target)
+	secured, err := o.secured(target)
 	if err != nil {
 		return nil, err
 	}
-	conn, err := grpc.NewClient(target, append(append(DialOptions(), security...), o.dial...)...)
+	conn, err := grpc.NewClient(target, append(append(DialOptions(), secured...), o.dial...)...)
 	if err != nil {
 		return nil, fault(ErrBadTarget, err.Error())
 	}
 	return conn, nil
 }
 
-// security is what a connection to a target is made with, so that neither transcripts nor tokens go in plain text to another machine.
-func (o *options) security(target string) ([]grpc.DialOption, error) {
+// secured is what a connection to a target is made with, so that neither transcripts nor tokens go in plain text to another machine.
+func (o *options) secured(target string) ([]grpc.DialOption, error) {
 	local, by := loopback(target), o.credentials
 	switch {
-	case by != nil && o.files != tlsFiles{}:
+	case by != nil && o.files != security.Files{}:
 		return nil, fault(ErrBadTarget, "WithCA and WithClientCertificate exclude WithTLS and WithInsecure")
 	case by != nil:
-	case o.files != tlsFiles{}:
+	case o.files != security.Files{}:
 		var err error
-		if by, err = o.files.credentials(); err != nil {
+		if by, err = o.files.Credentials(); err != nil {
 			return nil, fault(ErrBadTarget, err.Error())
 		}
 	case local:
@@ -160,12 +183,12 @@ func (o *options) security(target string) ([]grpc.DialOption, error) {
 	if o.token == nil {
 		return dial, nil
 	}
-	if o.tokenFile != nil {
+	if o.tokenFile {
 		if _, err := o.token(context.Background()); err != nil {
 			return nil, fault(ErrBadTarget, err.Error())
 		}
 	}
-	return append(dial, grpc.WithPerRPCCredentials(bearer{o.token, !local && !o.insecure})), nil
+	return append(dial, grpc.WithPerRPCCredentials(security.Bearer{Token: o.token, Secure: !local && !o.insecure})), nil
 }
 
 // window is how much of a reply may be under way unread, for each stream: as much as Assemble replies at most. gRPC's own windows

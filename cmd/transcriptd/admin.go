@@ -51,7 +51,7 @@ func (e httpErrors) Write(line []byte) (int, error) {
 	if bytes.HasPrefix(line, []byte("http: TLS handshake error")) {
 		level = slog.LevelDebug
 	}
-	e.log.Log(context.Background(), level, string(bytes.TrimSpace(line)))
+	e.log.Log(context.Background(), level, "the HTTP side", "error", string(bytes.TrimSpace(line)))
 	return len(line), nil
 }
 

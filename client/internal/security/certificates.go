@@ -1,4 +1,4 @@
-package client
+package security
 
 import (
 	"context"
@@ -12,33 +12,26 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// WithCA makes Dial speak TLS, and trust servers whose certificates are signed by one in this file, in PEM, and no others. The file is read
-// for each new connection; where it cannot be used then, what was read last is.
-func WithCA(file string) Option { return func(o *options) { o.files.ca = file } }
-
-// WithClientCertificate makes Dial speak TLS, and show the certificate of these files, in PEM. They are read for each new connection, as
-// WithCA's is. Without WithCA servers are trusted whom the system trusts.
-func WithClientCertificate(cert, key string) Option {
-	return func(o *options) { o.files.cert, o.files.key = cert, key }
+// Files are those that TLS goes by, in PEM; the zero Files: by none.
+type Files struct {
+	// CA has whom to trust; "": whom the system trusts. Cert and Key are of the client; both "": it shows none.
+	CA, Cert, Key string
 }
 
-// tlsFiles are those that TLS goes by; the zero one: by none.
-type tlsFiles struct{ ca, cert, key string }
-
 // config reads them.
-func (f tlsFiles) config() (*tls.Config, error) {
+func (f Files) config() (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
-	if f.ca != "" {
-		b, err := os.ReadFile(f.ca)
+	if f.CA != "" {
+		b, err := os.ReadFile(f.CA)
 		if err != nil {
 			return nil, fmt.Errorf("the CA cannot be read: %w", err)
 		}
 		if c.RootCAs = x509.NewCertPool(); !c.RootCAs.AppendCertsFromPEM(b) {
-			return nil, fmt.Errorf("the CA in %s is no certificate in PEM", f.ca)
+			return nil, fmt.Errorf("the CA in %s is no certificate in PEM", f.CA)
 		}
 	}
-	if f.cert != "" || f.key != "" {
-		pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+	if f.Cert != "" || f.Key != "" {
+		pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
 		if err != nil {
 			return nil, fmt.Errorf("the client's certificate and key cannot be used: %w", err)
 		}
@@ -47,8 +40,9 @@ func (f tlsFiles) config() (*tls.Config, error) {
 	return c, nil
 }
 
-// credentials go by the files as they are when a connection is made.
-func (f tlsFiles) credentials() (credentials.TransportCredentials, error) {
+// Credentials go by the files as they are when a connection is made, and by what they had last while they cannot be used. Error: they cannot be
+// used now.
+func (f Files) Credentials() (credentials.TransportCredentials, error) {
 	first, err := f.config()
 	if err != nil {
 		return nil, err
@@ -61,7 +55,7 @@ func (f tlsFiles) credentials() (credentials.TransportCredentials, error) {
 // reread are the credentials of files.
 type reread struct {
 	credentials.TransportCredentials
-	files tlsFiles
+	files Files
 	last  atomic.Pointer[tls.Config]
 }
 

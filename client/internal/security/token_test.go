@@ -1,4 +1,4 @@
-package client
+package security
 
 import (
 	"os"
@@ -18,16 +18,16 @@ func TestTokenFile(t *testing.T) {
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
-		f := &tokenFile{name: name}
+		f := &TokenFile{Name: name}
 		shows := func(want string) {
 			t.Helper()
-			if got, err := f.token(t.Context()); got != want || err != nil {
+			if got, err := f.Token(t.Context()); got != want || err != nil {
 				t.Errorf("%q, %v; want %q", got, err, want)
 			}
 		}
 		for _, bad := range []string{"", " \n", "two words", "Bearer x", "a\x00b", "ä"} {
 			write(bad)
-			if got, err := f.token(t.Context()); err == nil || !strings.Contains(err.Error(), name) || bad != "" && strings.Contains(err.Error(), bad) {
+			if got, err := f.Token(t.Context()); err == nil || !strings.Contains(err.Error(), name) || bad != "" && strings.Contains(err.Error(), bad) {
 				t.Errorf("%q: %q, %v", bad, got, err)
 			}
 		}

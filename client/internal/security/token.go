@@ -1,4 +1,5 @@
-package client
+// Package security is what connections are made with: tokens, and TLS by files that are read again.
+package security
 
 import (
 	"context"
@@ -10,24 +11,9 @@ import (
 	"time"
 )
 
-// WithToken makes Dial show a token with each call, that which the function gives; it is asked for each attempt, maybe by many at once, and
-// its error is that of the call, which is not sent. Tokens do not go in plain text to another machine, unless WithInsecure is given.
-func WithToken(token func(context.Context) (string, error)) Option {
-	return func(o *options) { o.token = token }
-}
-
-// WithTokenFile is WithToken with what a file holds, but for blanks around it. The file is looked at again once a second at most, as calls
-// are made; while there is no token in it, the last one goes on being shown. Dial fails where there is none at first.
-func WithTokenFile(name string) Option {
-	return func(o *options) {
-		f := &tokenFile{name: name}
-		o.token, o.tokenFile = f.token, f
-	}
-}
-
-// tokenFile is a file with a token.
-type tokenFile struct {
-	name string
+// TokenFile is a file with a token. Its method may run at once with itself.
+type TokenFile struct {
+	Name string
 
 	mu sync.Mutex
 	// last is the last token that was in it, looked when it was looked at.
@@ -38,14 +24,16 @@ type tokenFile struct {
 // tokenEvery is how often a file of a token is looked at.
 const tokenEvery = time.Second
 
-func (f *tokenFile) token(context.Context) (string, error) {
+// Token is what the file holds, but for blanks around it. It is looked at again once a second at most; while there is no token in it, the last
+// one is given.
+func (f *TokenFile) Token(context.Context) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.last != "" && time.Since(f.looked) < tokenEvery {
 		return f.last, nil
 	}
 	f.looked = time.Now()
-	token, err := readToken(f.name)
+	token, err := readToken(f.Name)
 	switch {
 	case err == nil:
 		f.last = token
@@ -79,14 +67,15 @@ func checkToken(token string) error {
 	}
 }
 
-// bearer shows tokens. gRPC refuses to send them where secure is set and the connection has no TLS.
-type bearer struct {
-	token  func(context.Context) (string, error)
-	secure bool
+// Bearer shows the tokens that a function gives. gRPC refuses to send them where Secure is set and the connection has no TLS.
+type Bearer struct {
+	Token  func(context.Context) (string, error)
+	Secure bool
 }
 
-func (b bearer) GetRequestMetadata(ctx context.Context, _ ...string) (map[string]string, error) {
-	token, err := b.token(ctx)
+// GetRequestMetadata has the header of a call.
+func (b Bearer) GetRequestMetadata(ctx context.Context, _ ...string) (map[string]string, error) {
+	token, err := b.Token(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -96,4 +85,5 @@ func (b bearer) GetRequestMetadata(ctx context.Context, _ ...string) (map[string
 	return map[string]string{"authorization": "Bearer " + token}, nil
 }
 
-func (b bearer) RequireTransportSecurity() bool { return b.secure }
+// RequireTransportSecurity tells whether TLS is needed.
+func (b Bearer) RequireTransportSecurity() bool { return b.Secure }
