@@ -1,5 +1,58 @@
 package main
 
+import (
+	"errors"
+
+	"github.com/transcriptd/transcriptd/internal/audit"
+)
+
 type auditCommand struct {
 	Verify auditVerifyCommand `cmd:"" help:"Find what was changed in an audit, taken out of it, put in, moved or cut off."`
+	Alias  auditAliasCommand  `cmd:"" help:"Print the lines of an audit that tell of an alias."`
+}
+
+// auditKeys are the keys that lines of an audit may be under.
+type auditKeys struct {
+	KeyFile []string `placeholder:"FILE" help:"A key that the lines are under, as transcriptd has it by --audit-key-file; may be repeated where there was another one before."`
+}
+
+func (k auditKeys) read() (keys []*audit.Key, err error) {
+	for _, name := range k.KeyFile {
+		key, err := audit.ReadKey(name)
+		if err != nil {
+			return nil, usagef("--key-file: %w", err)
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
+}
+
+// auditError is an error of reading an audit, with what to do.
+func auditError(err error) error {
+	if errors.Is(err, audit.ErrOtherKey) {
+		return usagef("%w: give --key-file", err)
+	}
+	return err
+}
+
+type auditAliasCommand struct {
+	auditKeys
+	Alias string   `arg:"" help:"The alias, in the namespace of --namespace."`
+	Files []string `arg:"" name:"FILE" help:"The audit's files."`
+}
+
+func (c *auditAliasCommand) Help() string {
+	return `Prints each line of the files that tells of a call with the alias, as it stands there: the names themselves are not in the files. Lines are not verified, and no server is asked. Of calls with many aliases a line has the first 16. Examples:
+
+    transcriptctl audit alias chat/42 audit.jsonl.* audit.jsonl
+    transcriptctl audit alias chat/42 --namespace team-a --key-file audit.key audit.jsonl | jq -r '[.time, .call.principal, .call.method] | @tsv'`
+}
+
+// Run prints lines.
+func (c *auditAliasCommand) Run(s *session) error {
+	keys, err := c.read()
+	if err != nil {
+		return err
+	}
+	return auditError(audit.About(c.Files, keys, s.namespace(), c.Alias, func(text []byte) error { return s.printLine("%s", visible(string(text))) }))
 }

@@ -9,10 +9,10 @@ import (
 )
 
 type auditVerifyCommand struct {
-	KeyFile []string `placeholder:"FILE" help:"A key that the lines are under, as transcriptd has it by --audit-key-file; may be repeated where there was another one before."`
-	Anchor  []string `placeholder:"HASH" help:"The hash of a line that must be there, as an anchor in transcriptd's log has it; may be repeated."`
-	Last    uint64   `placeholder:"N" help:"The number of a line that must be there, as an anchor has it."`
-	Files   []string `arg:"" name:"FILE" help:"The audit's files, in the order in which they were written."`
+	auditKeys
+	Anchor []string `placeholder:"HASH" help:"The hash of a line that must be there, as an anchor in transcriptd's log has it; may be repeated."`
+	Last   uint64   `placeholder:"N" help:"The number of a line that must be there, as an anchor has it."`
+	Files  []string `arg:"" name:"FILE" help:"The audit's files, in the order in which they were written."`
 }
 
 func (c *auditVerifyCommand) Help() string {
@@ -39,24 +39,18 @@ func (c *auditVerifyCommand) Run(s *session) error {
 			return usagef("--anchor must be a hash of 64 digits, is %q", hash)
 		}
 	}
-	for _, name := range c.KeyFile {
-		key, err := audit.ReadKey(name)
-		if err != nil {
-			return usagef("--key-file: %w", err)
-		}
-		check.Keys = append(check.Keys, key)
+	var err error
+	if check.Keys, err = c.read(); err != nil {
+		return err
 	}
 	verdict, err := check.Verify(c.Files)
-	if errors.Is(err, audit.ErrOtherKey) {
-		return usagef("%w: give --key-file", err)
-	}
 	if err == nil {
 		err = c.printVerdict(s, &verdict)
 	}
 	if err == nil && verdict.Problems > 0 {
 		err = errAudit
 	}
-	return err
+	return auditError(err)
 }
 
 func (c *auditVerifyCommand) print(s *session, p audit.Problem) error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,12 +106,11 @@ func (s *session) remarkEmpty(ctx context.Context) error {
 }
 
 func (s *session) remarkNothing() {
-	namespace := s.flags.Namespace
-	if namespace == "" {
-		namespace = "default"
-	}
-	s.remark("nothing was ever put into namespace %s; is it another --namespace?", namespace)
+	s.remark("nothing was ever put into namespace %s; is it another --namespace?", s.namespace())
 }
+
+// namespace is the name of the namespace that calls are about.
+func (s *session) namespace() string { return cmp.Or(s.flags.Namespace, "default") }
 
 // remark tells the user something on standard error.
 func (s *session) remark(format string, args ...any) {

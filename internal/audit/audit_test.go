@@ -518,6 +518,31 @@ func TestNamesStayOut(t *testing.T) {
 	}
 }
 
+// Who has the files, and the keys, finds the lines of an alias by its name: in each file, and in its namespace only.
+func TestAbout(t *testing.T) {
+	path, keys := filepath.Join(t.TempDir(), "audit.jsonl"), []*audit.Key{newKey(t, "a"), newKey(t, "b")}
+	for _, key := range []*audit.Key{nil, keys[0], keys[1]} {
+		l := open(t, path, audit.Options{Key: key, MaxBytes: 2000})
+		add(t, l, 10)
+		closeLog(t, l)
+	}
+	count := func(keys []*audit.Key, namespace, alias string) (n int, err error) {
+		err = audit.About(files(t, path), keys, namespace, alias, func([]byte) error { n++; return nil })
+		return n, err
+	}
+	if n, err := count(keys, "team-a", "chat/planted-alias"); n != 30 || err != nil {
+		t.Errorf("%d lines, %v", n, err)
+	}
+	for _, other := range [][2]string{{"team-b", "chat/planted-alias"}, {"team-a", "chat/planted"}} {
+		if n, err := count(keys, other[0], other[1]); n != 0 || err != nil {
+			t.Errorf("%v: %d lines, %v", other, n, err)
+		}
+	}
+	if _, err := count(keys[:1], "team-a", "chat/planted-alias"); !errors.Is(err, audit.ErrOtherKey) {
+		t.Errorf("without one of the keys: %v", err)
+	}
+}
+
 // A key is 32 bytes at least, in a file that others may not read, and is not shown.
 func TestKeys(t *testing.T) {
 	path, secret := filepath.Join(t.TempDir(), "key"), strings.Repeat("k", 32)

@@ -32,6 +32,9 @@ type line struct {
 
 	Key  string `json:"key,omitempty"`
 	Prev string `json:"prev"`
+
+	// of is what Call is made of, by the salt of the file that the line comes into.
+	of *Record
 }
 
 // fileHead is the first line of each file.

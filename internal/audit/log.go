@@ -145,7 +145,7 @@ func (l *Log) add(r *Record) (uint64, error) {
 	if l.closed {
 		return 0, errClosed
 	}
-	err := l.write(line{Call: r.told(l.options.Key, l.salt)})
+	err := l.write(line{of: r})
 	return l.seq, err
 }
 

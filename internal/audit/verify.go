@@ -176,10 +176,8 @@ func (w *walk) keyOf(r *read) (*Key, error) {
 	if r.Key == "" {
 		return nil, nil
 	}
-	for _, key := range w.check.Keys {
-		if key.ID() == r.Key {
-			return key, nil
-		}
+	if key := named(w.check.Keys, r.Key); key != nil {
+		return key, nil
 	}
 	if len(w.check.Keys) > 0 {
 		return nil, fmt.Errorf("it is under the key %.16q, which was not given", r.Key)

@@ -77,6 +77,9 @@ func (l *Log) write(made line) error {
 // keep makes a line of the chain, which waits to be written.
 func (l *Log) keep(made line) error {
 	made.Seq, made.Time, made.Prev = l.seq+1, stamp(time.Now()), l.hash
+	if made.of != nil {
+		made.Call = made.of.told(l.options.Key, l.salt)
+	}
 	sealed, hash, err := made.seal(l.options.Key)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnwritten, err)
