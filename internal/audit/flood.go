@@ -5,29 +5,29 @@ import (
 	"time"
 )
 
-// So many calls that changed nothing are told one by one: burst at once, and perSecond for long. What is beyond is told by one line a second
-// for each method, code and reason.
+// So many calls that changed nothing, and came to the same code and reason, are told one by one: burst at once, and perSecond for long. One line a
+// second counts what is beyond.
 const (
 	burst     = 100
 	perSecond = 10
 )
 
-// floods keep calls that change nothing from filling the disk. There are as many as methods, codes and reasons. Their methods may run at once,
-// and do not wait for the disk.
+// floods keep calls that change nothing from filling the disk. There are as many as codes and reasons. Their methods may run at once, and do
+// not wait for the disk.
 type floods struct {
 	mu  sync.Mutex
 	all map[outcome]*flood
 }
 
 // outcome is what calls have in common that are summed up.
-type outcome struct{ method, code, reason string }
+type outcome struct{ code, reason string }
 
 type flood struct {
 	// left is how many are told one by one yet, as of a time.
 	left float64
 	asOf time.Time
-	// more is how many are not told yet, the first of them at since.
-	more  uint64
+	// more is how many of each method are not told yet, the first of them at since.
+	more  map[string]uint64
 	since time.Time
 }
 
@@ -35,10 +35,10 @@ type flood struct {
 func (f *floods) single(r *Record, now time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	o := outcome{r.Method, r.Code, r.Reason}
+	o := outcome{r.Code, r.Reason}
 	one := f.all[o]
 	if one == nil {
-		one = &flood{left: burst, asOf: now}
+		one = &flood{left: burst, asOf: now, more: map[string]uint64{}}
 		f.all[o] = one
 	}
 	one.left = min(burst, one.left+max(0, now.Sub(one.asOf).Seconds())*perSecond)
@@ -47,10 +47,10 @@ func (f *floods) single(r *Record, now time.Time) bool {
 		one.left--
 		return true
 	}
-	if one.more == 0 {
+	if len(one.more) == 0 {
 		one.since = now
 	}
-	one.more++
+	one.more[cut(r.Method)]++
 	return false
 }
 
@@ -59,9 +59,9 @@ func (f *floods) sums() (all []*sum) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for o, one := range f.all {
-		if one.more > 0 {
-			all = append(all, &sum{Method: o.method, Code: o.code, Reason: o.reason, Count: one.more, Since: stamp(one.since)})
-			one.more = 0
+		if len(one.more) > 0 {
+			all = append(all, &sum{Code: cut(o.code), Reason: cut(o.reason), Since: stamp(one.since), Methods: one.more})
+			one.more = map[string]uint64{}
 		}
 	}
 	return all

@@ -67,11 +67,11 @@ type call struct {
 
 // sum tells of calls that changed nothing and came faster than they are told one by one.
 type sum struct {
-	Method string    `json:"method"`
 	Code   string    `json:"code"`
 	Reason string    `json:"reason,omitempty"`
-	Count  uint64    `json:"count"`
 	Since  time.Time `json:"since"`
+	// Methods are how many calls of each there were.
+	Methods map[string]uint64 `json:"methods"`
 }
 
 // torn tells of bytes before its line that are no lines as they were written. A process that was killed, or a machine that lost power, left

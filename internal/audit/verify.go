@@ -3,8 +3,6 @@ package audit
 import (
 	"bufio"
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -62,6 +60,9 @@ func (c Check) Verify(files []string) (Verdict, error) {
 	return w.Verdict, w.end()
 }
 
+// maxBroken is how many lines that are none are kept, as they may be a torn end yet.
+const maxBroken = 1 << 16
+
 // walk is a check on its way.
 type walk struct {
 	Verdict
@@ -69,10 +70,10 @@ type walk struct {
 	// name and n are where it is.
 	name string
 	n    int
-	// last is the line before, broken are those behind it that are no lines, with all their bytes.
+	// last is the line before, broken are those behind it that are no lines, rest all their bytes.
 	last   *read
 	broken []Problem
-	bytes  []byte
+	rest   rest
 	// changed is how many lines behind last were told to be none.
 	changed uint64
 	// missed are anchors that were not found yet.
@@ -128,7 +129,10 @@ func (w *walk) line(text []byte) error {
 			problem.Number = r.Seq
 		}
 		w.broken = append(w.broken, problem)
-		w.bytes = append(w.bytes, text...)
+		w.rest.add(text)
+		if len(w.broken) > maxBroken {
+			return w.giveUp()
+		}
 		return nil
 	}
 	if err := w.begins(r); err != nil {
@@ -137,7 +141,7 @@ func (w *walk) line(text []byte) error {
 	torn := w.isTorn(r)
 	switch {
 	case torn && r.Torn.Lines == 0:
-		w.broken, w.bytes = nil, nil
+		w.broken, w.rest = nil, rest{}
 		w.Torn++
 	case r.Torn != nil && !torn:
 		err = w.at(r, "it tells of a torn end, and what is before it is not that")
@@ -194,17 +198,7 @@ func (w *walk) begins(r *read) error {
 }
 
 // isTorn tells whether a line tells of just those bytes before it that are no lines.
-func (w *walk) isTorn(r *read) bool {
-	if r.Torn == nil || len(w.broken) == 0 {
-		return false
-	}
-	rest := w.bytes
-	if r.Torn.Bytes == int64(len(rest))-1 {
-		rest = rest[:len(rest)-1]
-	}
-	sum := sha256.Sum256(rest)
-	return r.Torn.Bytes == int64(len(rest)) && r.Torn.SHA256 == hex.EncodeToString(sum[:])
-}
+func (w *walk) isTorn(r *read) bool { return r.Torn != nil && len(w.broken) > 0 && w.rest.is(r.Torn) }
 
 // follows judges whether a line follows the one before, but for those that were changed.
 func (w *walk) follows(r *read) error {
@@ -246,7 +240,7 @@ func (w *walk) giveUp() error {
 		}
 	}
 	w.changed += uint64(len(w.broken))
-	w.broken, w.bytes = nil, nil
+	w.broken, w.rest = nil, rest{}
 	return nil
 }
 
