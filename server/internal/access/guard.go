@@ -8,11 +8,12 @@ import (
 	"github.com/transcriptd/transcriptd/internal/identity"
 )
 
-// ErrDenied: no grant of who calls covers the call. It is told before the store is asked, whatever the store has.
-var ErrDenied = errors.New("no grant covers the call")
-
-// ErrRate: who calls makes more calls than its rate allows. Comes in a RateError.
-var ErrRate = errors.New("more calls than the caller's rate allows")
+var (
+	// ErrDenied: no grant of who calls covers the call. It is told before the store is asked, whatever the store has.
+	ErrDenied = errors.New("no grant covers the call")
+	// ErrRate: who calls makes more calls than its rate allows. Comes in a RateError.
+	ErrRate = errors.New("more calls than the caller's rate allows")
+)
 
 // RateError is ErrRate, and says after how long a call would be allowed.
 type RateError struct{ After time.Duration }
