@@ -63,11 +63,10 @@ func (a *auditor) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerI
 
 // refusal is that of a call that cannot be told of.
 func (a *auditor) refusal(ctx context.Context, m *access.Method) error {
-	refusedAlready := turnedAway(ctx) != nil
-	if m == nil || m.Role&acting == 0 || !a.log.Required() || refusedAlready {
-		return nil
+	if m != nil && m.Role&acting != 0 && a.log.Required() && turnedAway(ctx) == nil {
+		return a.status(ctx, a.log.Ready())
 	}
-	return a.status(ctx, a.log.Ready())
+	return nil
 }
 
 // refused tells of a call that was refused when its head had come.
@@ -77,20 +76,13 @@ func (a *auditor) refused(ctx context.Context, method string, err error) {
 	}
 }
 
-// tellsOf tells whether the audit is told of a call.
+// tellsOf tells whether the audit is told of a call. Those that exceed a rate are refused by their heads, and those that exceed a quota write.
 func tellsOf(m *access.Method, err error) bool {
 	if m == nil {
 		return false
 	}
-	switch status.Code(err) {
-	case codes.Unauthenticated, codes.PermissionDenied:
-		return true
-	case codes.ResourceExhausted:
-		reason := reasonOf(err)
-		return m.Role&^identity.Read != 0 || reason == "QUOTA_EXCEEDED" || reason == "RATE_LIMITED"
-	default:
-		return m.Role&^identity.Read != 0
-	}
+	code := status.Code(err)
+	return m.Role&^identity.Read != 0 || code == codes.Unauthenticated || code == codes.PermissionDenied
 }
 
 // tell tells of a call, and gives what it comes to.
