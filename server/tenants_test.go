@@ -41,6 +41,9 @@ type tenants struct {
 	told string
 }
 
+// theirNamespace is theirs: its name, too, they alone know.
+const theirNamespace = "theirs-7c2f1b"
+
 // named knows callers by their names.
 type named struct{}
 
@@ -57,14 +60,14 @@ func newTenants(t *testing.T) *tenants {
 	t.Helper()
 	at := time.Now()
 	s := testserver.StartWith(t, memstore.New(memstore.Options{}), server.Config{Authenticator: named{}, Now: func() time.Time { return at }})
-	w := &tenants{ours: tenant(t, s, "ours"), theirs: tenant(t, s, "theirs"), grpc: s.GRPC, secrets: map[string]string{}}
+	w := &tenants{ours: tenant(t, s, "ours"), theirs: tenant(t, s, theirNamespace), grpc: s.GRPC, secrets: map[string]string{}}
 	w.heads[0], _ = w.ours.settle("mine", "we")
 	head, ids := w.theirs.settle(canary, canary)
 	w.heads[1] = head
 	for i, id := range ids {
 		w.secrets[fmt.Sprint("node ", i)] = id
 	}
-	w.secrets["text"], w.secrets["alias"] = canary, canary+"/chat"
+	w.secrets["text"], w.secrets["alias"], w.secrets["namespace"] = canary, canary+"/chat", theirNamespace
 	w.told = w.theirs.holds()
 	page := must[*transcriptv1.ListAliasesResponse](w.theirs)(w.theirs.ListAliases(t.Context(), &transcriptv1.ListAliasesRequest{PageSize: 1}))
 	children := must[*transcriptv1.ListChildrenResponse](w.theirs)(w.theirs.ListChildren(t.Context(), &transcriptv1.ListChildrenRequest{Node: byID(ids[0]), PageSize: 1}))
@@ -143,7 +146,7 @@ func (w *tenants) calls() map[string]proto.Message {
 // there were no such thing; and the other finds all as it was.
 func TestTenantsSeeNothingOfEachOther(t *testing.T) {
 	w := newTenants(t)
-	reply, err := w.theirs.ask("theirs", transcriptv1.TranscriptService_StreamAssemble_FullMethodName, &transcriptv1.StreamAssembleRequest{Head: byID(w.heads[1])})
+	reply, err := w.theirs.ask(theirNamespace, transcriptv1.TranscriptService_StreamAssemble_FullMethodName, &transcriptv1.StreamAssembleRequest{Head: byID(w.heads[1])})
 	if found := w.found(reply, ""); err != nil || !slices.Contains(found, "text") || !slices.Contains(found, "node 10") {
 		t.Fatalf("of what they have themselves they see %v: %v", found, err)
 	}
