@@ -5,14 +5,21 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
 
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction"
+	"github.com/transcriptd/transcriptd/internal/audit"
+	"github.com/transcriptd/transcriptd/internal/certs"
 	"github.com/transcriptd/transcriptd/internal/heap"
+	"github.com/transcriptd/transcriptd/internal/identity"
 	"github.com/transcriptd/transcriptd/server"
 )
 
@@ -28,52 +35,69 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return serve(ctx, cfg, stderr)
 }
 
-// serve serves until ctx ends and then drains. It is the only place where the parts meet.
+// serve serves until ctx ends and then drains. Here and in parts.serve alone the parts meet.
 func serve(ctx context.Context, cfg *config, stderr io.Writer) (err error) {
-	renderers, err := readRenderers(cfg.Templates)
-	if err != nil {
+	p := &parts{cfg: cfg, log: newLogger(cfg, stderr), stderr: stderr}
+	if p.renderers, err = readRenderers(cfg.Templates); err != nil {
 		return err
 	}
 	if cfg.MemoryMiB > 0 {
 		heap.Limit(cfg.MemoryMiB)
 	}
-	log := newLogger(cfg, stderr)
-	cfg.warn(log)
-	certificates, callers, stopAccess, err := openAccess(ctx, cfg, log)
-	if err != nil {
+	cfg.warn(p.log)
+	var stopAccess, stopTracer func()
+	if p.certificates, p.callers, stopAccess, err = openAccess(ctx, cfg, p.log); err != nil {
 		return err
 	}
 	defer stopAccess()
-	listener, adminListener, err := listen(cfg)
-	if err != nil {
+	if p.listener, p.adminListener, err = listen(cfg); err != nil {
 		return err
 	}
-	defer closeUnlessServed(listener, adminListener)
-	kept, closeAudit, err := openAudit(cfg, log)
-	if err != nil {
+	defer closeUnlessServed(p.listener, p.adminListener)
+	var closeAudit func() error
+	if p.audit, closeAudit, err = openAudit(cfg, p.log); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeAudit()) }() // last: everything else has ended by then, as for the store
-	store, place, err := openStore(cfg, log)
-	if err != nil {
+	if p.store, p.place, err = openStore(cfg, p.log); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	tracer, stopTracer, err := newTracer(ctx, cfg, log)
-	if err != nil {
+	defer func() { err = errors.Join(err, p.store.Close()) }()
+	if p.tracer, stopTracer, err = newTracer(ctx, cfg, p.log); err != nil {
 		return err
 	}
 	defer stopTracer()
+	return p.serve(ctx)
+}
 
+// parts are what a server is made of; who opened them closes them.
+type parts struct {
+	cfg       *config
+	log       *slog.Logger
+	stderr    io.Writer
+	renderers map[string]compaction.Renderer
+	// certificates are nil in plain text, callers where nobody is told apart, adminListener where the HTTP side is off, audit where none is kept.
+	certificates            *certs.Server
+	callers                 identity.Authenticator
+	listener, adminListener net.Listener
+	audit                   *audit.Log
+	store                   chainstore.Store
+	// place says where the store lies.
+	place  string
+	tracer trace.TracerProvider
+}
+
+// serve serves until ctx ends and then drains.
+func (p *parts) serve(ctx context.Context) error {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	registerStore(registry, store)
-	registerAudit(registry, kept)
-	registerCerts(registry, certificates)
-	service := server.New(store, server.Config{
-		Version: buildVersion(), Logger: log, Registerer: registry, TracerProvider: tracer, Renderers: renderers,
-		Credentials: grpcCredentials(certificates), Authenticator: callers, ClientCertificates: cfg.TLS.ClientCA != "",
-		Audit: kept,
+	registerStore(registry, p.store)
+	registerAudit(registry, p.audit)
+	registerCerts(registry, p.certificates)
+	service := server.New(p.store, server.Config{
+		Version: buildVersion(), Logger: p.log, Registerer: registry, TracerProvider: p.tracer, Renderers: p.renderers,
+		Credentials: grpcCredentials(p.certificates), Authenticator: p.callers, ClientCertificates: p.cfg.TLS.ClientCA != "",
+		Audit: p.audit,
 	})
 	grpcServer, err := service.GRPC()
 	if err != nil {
@@ -82,24 +106,24 @@ func serve(ctx context.Context, cfg *config, stderr io.Writer) (err error) {
 
 	var draining atomic.Bool
 	var http *admin
-	if adminListener != nil {
-		routes := adminRoutes(registry, func() bool { return !draining.Load() }, newDoor(callers, certificates, kept))
-		http = startAdmin(overTLS(adminListener, certificates), cfg.adminHosts().only(routes), log)
+	if p.adminListener != nil {
+		routes := adminRoutes(registry, func() bool { return !draining.Load() }, newDoor(p.callers, p.certificates, p.audit))
+		http = startAdmin(overTLS(p.adminListener, p.certificates), p.cfg.adminHosts().only(routes), p.log)
 	}
 	served := make(chan error, 1)
-	go func() { served <- grpcServer.Serve(spare(listener, store, log)) }()
-	announce(stderr, listener, adminListener, certificates, place)
+	go func() { served <- grpcServer.Serve(spare(p.listener, p.store, p.log)) }()
+	announce(p.stderr, p.listener, p.adminListener, p.certificates, p.place)
 	select {
 	case <-ctx.Done():
 		draining.Store(true)
 		service.Withdraw()
-		log.Info("draining", "delay", cfg.DrainDelay, "timeout", cfg.DrainTimeout)
-		err = delay(served, cfg.DrainDelay)
+		p.log.Info("draining", "delay", p.cfg.DrainDelay, "timeout", p.cfg.DrainTimeout)
+		err = delay(served, p.cfg.DrainDelay)
 	case err = <-served:
 		draining.Store(true)
 	}
 	service.Drain()
-	drain(grpcServer, cfg.DrainTimeout)
+	drain(grpcServer, p.cfg.DrainTimeout)
 	stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	return errors.Join(err, http.stop(stopCtx))
