@@ -28,14 +28,12 @@ func (r *Rates) Take(party string, perSecond float64, burst int, now time.Time) 
 	if burst <= 0 {
 		burst = int(min(math.Ceil(perSecond), math.MaxInt32))
 	}
-	token := r.bucket(party, rate.Limit(perSecond), burst, now).ReserveN(now, 1)
-	if !token.OK() {
-		return time.Second
+	b := r.bucket(party, rate.Limit(perSecond), burst, now)
+	if b.AllowN(now, 1) { // a reservation that is given back would hold up those made meanwhile
+		return 0
 	}
-	if wait = token.DelayFrom(now); wait > 0 {
-		token.CancelAt(now)
-	}
-	return wait
+	missing := max(0, 1-b.TokensAt(now))
+	return max(1, time.Duration(min(missing/perSecond*float64(time.Second), math.MaxInt64/2)))
 }
 
 func (r *Rates) bucket(party string, limit rate.Limit, burst int, now time.Time) *rate.Limiter {

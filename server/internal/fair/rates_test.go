@@ -2,6 +2,7 @@ package fair
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 )
@@ -31,6 +32,9 @@ func TestRates(t *testing.T) {
 	if wait := r.Take("c", 0.5, 0, now); wait != 2*time.Second {
 		t.Errorf("the second call waits %s, want 2s", wait)
 	}
+	if wait := r.Take("never", 1e-300, 1, now) + r.Take("never", 1e-300, 1, now); wait < 100*365*24*time.Hour {
+		t.Errorf("a call a longer time than there is: it waits %s", wait)
+	}
 	if wait := r.Take("c", 100, 10, now); wait != 10*time.Millisecond {
 		t.Errorf("with a larger rate it waits %s, want 10ms", wait)
 	}
@@ -51,5 +55,29 @@ func TestRatesForget(t *testing.T) {
 	}
 	if wait := r.Take("busy", 0.0001, 2, now); wait == 0 {
 		t.Error("a party that has begun too many is forgotten")
+	}
+}
+
+// TestRefusedSideBySide: calls that are refused side by side take nothing of what comes next, and neither waits for the other.
+func TestRefusedSideBySide(t *testing.T) {
+	now := time.Unix(1000, 0)
+	for range 200 {
+		r := NewRates()
+		r.Take("a", 1, 1, now)
+		var refused sync.WaitGroup
+		for range 4 {
+			refused.Go(func() {
+				for range 500 {
+					if wait := r.Take("a", 1, 1, now); wait != time.Second {
+						t.Errorf("a token comes after 1s, and a call is to wait %s", wait)
+						return
+					}
+				}
+			})
+		}
+		refused.Wait()
+		if wait := r.Take("a", 1, 1, now.Add(time.Second)); wait != 0 || t.Failed() {
+			t.Fatalf("a second later a call is to wait %s", wait)
+		}
 	}
 }
