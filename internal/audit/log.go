@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"sync"
 	"time"
 )
 
@@ -22,6 +21,11 @@ const (
 	maxUnwritten = 1 << 20
 	// everySecond is how often what waits is written, what was summed up is told, and the file is synced.
 	everySecond = time.Second
+	// maxQueued is how many bytes, about, the calls take whose lines are to be made: at once, and while the disk hangs.
+	maxQueued = 8 << 20
+	// patience is how long who adds a line waits for it to be written, and syncPatience for it to be synced. A disk that takes longer hangs: from then
+	// on nobody waits, until it answers.
+	patience, syncPatience = time.Second, 5 * time.Second
 	// toldEvery is how often the log tells that lines cannot be written, and how long after a rotation that failed another one is tried.
 	toldEvery = time.Minute
 )
@@ -32,6 +36,7 @@ var (
 	// ErrUnwritten says that a line could not be written. It waits in memory, if there is room.
 	ErrUnwritten = errors.New("the audit cannot be written")
 	errClosed    = fmt.Errorf("%w: it is closed", ErrUnwritten)
+	errHangs     = fmt.Errorf("%w: its disk does not answer", ErrUnwritten)
 )
 
 // File is a file that lines are added to.
@@ -55,16 +60,21 @@ type Options struct {
 	OpenFile func(name string, flag int, perm os.FileMode) (File, error)
 }
 
-// Log is an audit that is written. Its methods may run at once.
+// Log is an audit that is written. Its methods may run at once, and wait for no disk that hangs: see patience.
 type Log struct {
 	path    string
 	options Options
 	lock    io.Closer
 	stop    context.CancelFunc
+	// stopped is closed once nobody uses the file any more, and then ended is what the end came to.
 	stopped chan struct{}
+	ended   error
 	floods  floods
+	queue   queue
+	known   known
 
-	mu   sync.Mutex
+	// What follows is of the goroutine that writes, and of Open before there is one.
+
 	file File
 	// size is how large the file is once all is written, salt that of its first line.
 	size int64
@@ -76,17 +86,10 @@ type Log struct {
 	unwritten []byte
 	// lost is how many lines were not kept, of which no line tells yet; lostAll, ever.
 	lost, lostAll uint64
-	// failed is why nothing is written any more; nil: it is.
-	failed error
 	// away is why the file is not the one at its path; nil: it is.
-	away   error
-	closed bool
-	// toldAt is when the log was told last that lines cannot be written, rotateAt from when on a rotation is tried.
-	toldAt, rotateAt time.Time
-
-	// syncing is held by the one who syncs. synced is the number of the last line that is durable.
-	syncing sync.Mutex
-	synced  uint64
+	away error
+	// rotateAt is from when on a rotation is tried.
+	rotateAt time.Time
 }
 
 // Open goes on with the audit at a path, or begins one. Nobody else may write it until Close. What a process that was killed left behind
@@ -102,12 +105,15 @@ func Open(path string, options Options) (_ *Log, err error) {
 	if options.OpenFile == nil {
 		options.OpenFile = func(name string, flag int, perm os.FileMode) (File, error) { return os.OpenFile(name, flag, perm) }
 	}
-	l := &Log{path: path, options: options, hash: noHash, floods: floods{all: map[outcome]*flood{}}, stopped: make(chan struct{})}
+	l := &Log{
+		path: path, options: options, hash: noHash, floods: floods{all: map[outcome]*flood{}}, stopped: make(chan struct{}),
+		queue: newQueue(), known: newKnown(),
+	}
 	if l.lock, err = lock(path); err != nil {
 		return nil, err
 	}
 	if err = l.resume(); err == nil {
-		err = errors.Join(l.write(line{Start: &struct{}{}}), l.file.Sync())
+		err = errors.Join(l.write(line{Start: &struct{}{}}), l.syncFile(l.file))
 		if !options.Required {
 			err = nil // the line waits, and the log was told
 		}
@@ -119,64 +125,54 @@ func Open(path string, options Options) (_ *Log, err error) {
 		return nil, errors.Join(err, l.lock.Close())
 	}
 	l.anchor("start")
+	l.publish()
 	ctx, stop := context.WithCancel(context.Background())
 	l.stop = stop
 	go l.run(ctx)
+	go l.syncOften(ctx)
 	return l, nil
 }
 
 // Add tells of a call. It returns once its line is written, or counted: a process that is killed then does not lose it, a machine that loses
-// power may, unless lines are required. ErrUnwritten: the line is not written; it will be the first, if there is room.
+// power may, unless lines are required. ErrUnwritten: the line is not written; it will be the first, if there is room. The record must not change
+// from then on.
 func (l *Log) Add(r *Record) error {
-	if r.Unchanged && !l.floods.single(r, time.Now()) {
+	now := time.Now()
+	if r.Unchanged && !l.floods.single(r, now) {
 		return nil
 	}
-	l.mu.Lock()
-	seq, err := l.add(r)
-	l.mu.Unlock()
-	if err != nil || r.Unchanged || !l.options.Required {
+	e := &entry{line: line{of: r, Time: now}, done: make(chan struct{})}
+	if err := l.await(e); err != nil || r.Unchanged || !l.options.Required {
 		return err
 	}
-	return l.sync(seq)
-}
-
-// add is Add but for the sync and for floods, and gives the number of the line.
-func (l *Log) add(r *Record) (uint64, error) {
-	if l.closed {
-		return 0, errClosed
-	}
-	err := l.write(line{of: r})
-	return l.seq, err
+	return l.sync(e.Seq)
 }
 
 // Ready tells whether a line can be written, as far as is known before: ErrUnwritten. It tries to write what waits.
 func (l *Log) Ready() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return errClosed
+	switch {
+	case l.queue.hangs.Load(), l.known.hangs.Load():
+		return errHangs
+	case l.queue.well():
+		return l.known.failure()
+	default:
+		return l.await(&entry{done: make(chan struct{})})
 	}
-	return l.flush()
 }
 
 // Required tells whether nothing may be done that is not told.
 func (l *Log) Required() bool { return l.options.Required }
 
-// Close tells of what was summed up, ends the audit, and lets others have the file.
+// Close tells of what was summed up, ends the audit, and lets others have the file. On a disk that hangs, only the end of the process does.
 func (l *Log) Close() error {
+	l.queue.close()
 	l.stop()
-	<-l.stopped
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return nil
+	select {
+	case <-l.stopped:
+		return l.ended
+	case <-time.After(syncPatience):
+		return errHangs
 	}
-	l.sumUp()
-	err := l.write(line{Stop: &struct{}{}})
-	l.closed = true
-	err = errors.Join(err, l.file.Sync())
-	l.anchor("stop")
-	return errors.Join(err, l.file.Close(), l.lock.Close())
 }
 
 // Numbers are what metrics tell of a Log.
@@ -188,40 +184,11 @@ type Numbers struct {
 
 // Numbers are those of now.
 func (l *Log) Numbers() Numbers {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return Numbers{Lines: l.seq, Lost: l.lostAll, WaitingBytes: len(l.unwritten)}
-}
-
-// run does what is done every second.
-func (l *Log) run(ctx context.Context) {
-	defer close(l.stopped)
-	for tick := time.NewTicker(everySecond); ; {
-		select {
-		case <-ctx.Done():
-			tick.Stop()
-			return
-		case <-tick.C:
-			l.tick()
-		}
-	}
-}
-
-func (l *Log) tick() {
-	l.mu.Lock()
-	l.sumUp()
-	l.look()
-	_ = l.flush() // tells the log by itself
-	seq := l.seq
-	l.mu.Unlock()
-	_ = l.sync(seq) // as above
-}
-
-// sumUp tells of calls that were counted.
-func (l *Log) sumUp() {
-	for _, s := range l.floods.sums() {
-		_ = l.write(line{Sum: s}) // tells the log by itself
-	}
+	n := l.known.numbers()
+	bytes, lost := l.queue.numbers()
+	n.WaitingBytes += bytes
+	n.Lost += lost
+	return n
 }
 
 // anchor tells the log where the file ends: a file that does not have this line any more was cut.

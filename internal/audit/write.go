@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -53,13 +54,84 @@ func (l *Log) resumeAnew() error {
 	return l.begin()
 }
 
-// write makes a line, and writes it with all that waits. A line that there is no room for is lost, and counted.
-func (l *Log) write(made line) error {
+// run writes what is in the queue, and does what is done every second, until ctx ends.
+func (l *Log) run(ctx context.Context) {
+	defer close(l.stopped)
+	tick := time.NewTicker(everySecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			l.ended = l.end()
+			return
+		case <-l.queue.wake:
+			l.work()
+		case <-tick.C:
+			l.work()
+			l.sumUp()
+			l.look()
+			l.work()
+		}
+	}
+}
+
+// end writes what there is to write yet, and lets others have the file.
+func (l *Log) end() error {
+	l.work()
+	l.sumUp()
+	err := errors.Join(l.write(line{Stop: &struct{}{}}), l.syncFile(l.file))
+	l.anchor("stop")
+	l.publish()
+	return errors.Join(err, l.file.Close(), l.lock.Close())
+}
+
+// work writes what is in the queue, with all that waits.
+func (l *Log) work() {
+	all, lost := l.queue.take()
+	_ = l.flush() // what cannot be written is found below
+	for _, e := range all {
+		if e.of != nil {
+			e.err = l.add(e.line)
+			e.Seq = l.seq
+		}
+	}
+	l.lost, l.lostAll = l.lost+lost, l.lostAll+lost
 	err := l.flush()
+	l.publish()
+	l.queue.written(err)
+	for _, e := range all {
+		if e.err == nil {
+			e.err = err
+		}
+		close(e.done)
+	}
+}
+
+// sumUp tells of calls that were counted.
+func (l *Log) sumUp() {
+	for _, s := range l.floods.sums() {
+		_ = l.write(line{Sum: s}) // tells the log by itself
+	}
+}
+
+// write makes a line, and writes it with all that waits.
+func (l *Log) write(made line) error {
+	_ = l.flush() // as in work
+	err := l.add(made)
+	if failed := l.flush(); err == nil {
+		err = failed
+	}
+	return err
+}
+
+// add makes a line, which waits to be written. One that there is no room for is lost, and counted.
+func (l *Log) add(made line) error {
 	if len(l.unwritten) > maxUnwritten {
-		l.lost++
-		l.lostAll++
-		return err
+		if err := l.flush(); err != nil {
+			l.lost++
+			l.lostAll++
+			return err
+		}
 	}
 	l.rotateIfFull()
 	if l.lost > 0 {
@@ -68,15 +140,15 @@ func (l *Log) write(made line) error {
 		}
 		l.lost = 0
 	}
-	if err := l.keep(made); err != nil {
-		return err
-	}
-	return l.flush()
+	return l.keep(made)
 }
 
-// keep makes a line of the chain, which waits to be written.
+// keep makes a line of the chain, of now unless it says when.
 func (l *Log) keep(made line) error {
-	made.Seq, made.Time, made.Prev = l.seq+1, stamp(time.Now()), l.hash
+	if made.Time.IsZero() {
+		made.Time = time.Now()
+	}
+	made.Seq, made.Time, made.Prev = l.seq+1, stamp(made.Time), l.hash
 	if made.of != nil {
 		made.Call = made.of.told(l.options.Key, l.salt)
 	}
@@ -92,7 +164,7 @@ func (l *Log) keep(made line) error {
 
 // flush writes what waits.
 func (l *Log) flush() error {
-	err := errors.Join(l.failed, l.away)
+	err := errors.Join(l.known.failure(), l.away)
 	if err == nil && len(l.unwritten) > 0 {
 		var n int
 		n, err = l.file.Write(l.unwritten)
@@ -105,48 +177,9 @@ func (l *Log) flush() error {
 	return fmt.Errorf("%w: %w", ErrUnwritten, err)
 }
 
-// tell tells the log of a failure, now and then.
-func (l *Log) tell(what string, err error) {
-	if now := time.Now(); now.Sub(l.toldAt) >= toldEvery {
-		l.toldAt = now
-		l.options.Logger.Error("the audit cannot be written; this line comes once a minute at most", "file", l.path, "cause", err,
-			"what_becomes", what, "waiting_bytes", len(l.unwritten), "lost_lines", l.lostAll)
-	}
-}
-
-// sync makes lines durable, up to one at least. Many who wait have one sync. A sync that failed may have lost what it was to keep, and
-// another one that succeeds does not tell: where lines are required, nothing is written from then on.
-func (l *Log) sync(seq uint64) error {
-	l.syncing.Lock()
-	defer l.syncing.Unlock()
-	if l.synced >= seq {
-		return nil
-	}
-	l.mu.Lock()
-	file, upTo, err := l.file, l.seq, l.failed
-	if err == nil && len(l.unwritten) > 0 {
-		err = ErrUnwritten
-	}
-	l.mu.Unlock()
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnwritten, err)
-	}
-	if err = file.Sync(); err == nil || errors.Is(err, os.ErrClosed) { // a rotation has synced it before
-		l.synced = upTo
-		return nil
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.options.Required {
-		l.failed = fmt.Errorf("a sync failed, and what it was to keep may be lost; restart on a sound disk: %w", err)
-	}
-	l.tell("a sync failed, so lines may be lost with the next loss of power", err)
-	return fmt.Errorf("%w: %w", ErrUnwritten, err)
-}
-
 // rotateIfFull begins another file where this one is full. Where it cannot, this one goes on.
 func (l *Log) rotateIfFull() {
-	if l.size < l.options.MaxBytes || len(l.unwritten) > 0 || time.Now().Before(l.rotateAt) {
+	if l.size < l.options.MaxBytes || time.Now().Before(l.rotateAt) || l.flush() != nil {
 		return
 	}
 	if err := l.rotate(); err != nil {
@@ -164,7 +197,7 @@ func (l *Log) rotate() error {
 	if err := l.flush(); err != nil {
 		return err
 	}
-	if err := l.file.Sync(); err != nil {
+	if err := l.syncFile(l.file); err != nil {
 		return err
 	}
 	before, seq, hash := l.file, l.seq, l.hash
@@ -253,7 +286,10 @@ func (l *Log) follow() error {
 		return err
 	}
 	before := l.file
-	if err := errors.Join(before.Sync(), l.begin()); err != nil {
+	if err := l.syncFile(before); err != nil && l.options.Required {
+		return err
+	}
+	if err := l.begin(); err != nil {
 		return err
 	}
 	l.options.Logger.Warn("the audit's file was moved away, and another one follows it", "file", l.path, "first_line", l.seq)
