@@ -25,6 +25,7 @@ type Store interface {
 	AliasReader
 	Verifier
 	TokenKeeper
+	NamespaceKeeper
 	// Info tells which store this is, of what engine: always the same until Close, and its ID for ever.
 	Info() Info
 	// Stats counts a namespace.
@@ -45,8 +46,9 @@ type Writer interface {
 	// position stay. A change that took place before (Change.Repeats) leaves the aliases that it has set. Errors, in this
 	// order: ErrParentNotFound in a MissingError; of a compaction node ErrNodeNotFound (what it covers), ErrNotAncestor, ErrAlreadyCovered,
 	// ErrOpenCalls; ErrGroupTooLarge; ErrNodeNotFound or ErrAliasNotFound in a MissingError where an alias's target is not there;
-	// ConflictError; ErrTooLarge, ErrDiskFull, ErrTooManyFiles, ErrOverloaded, ErrFailed, ErrClosed.
-	// A change that fails neither fails nor delays another.
+	// ConflictError; QuotaError; ErrTooLarge, ErrDiskFull, ErrTooManyFiles, ErrOverloaded, ErrFailed, ErrClosed.
+	// A change that fails neither fails nor delays another. Quotas are judged exactly, whoever else commits at the same time.
+	// What a change that took place adds when it is repeated is nothing, so that it is not refused.
 	Commit(ctx context.Context, namespace string, change *Change) (*Committed, error)
 }
 

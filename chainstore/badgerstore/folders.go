@@ -62,7 +62,7 @@ func (s *Store) newFolderIndex(log *slog.Logger) *folderIndex {
 // run goes through all namespaces.
 func (u *folderIndex) run() error {
 	var numbers []uint32
-	err := u.view.Names(context.Background(), "", func(_ string, number uint32) error {
+	err := u.view.Names(context.Background(), "", "", func(_ string, number uint32) error {
 		numbers = append(numbers, number)
 		return nil
 	})

@@ -13,7 +13,7 @@ import (
 
 var (
 	formatKey = layout.TableKey(layout.OwnNamespace, layout.TableFormat)
-	headerKey = layout.TableKey(layout.OwnNamespace, layout.TableHeader)
+	headerKey = layout.HeaderKey()
 )
 
 // Repair is badgerdb.Repair of a store of this version or an earlier one; of another: ErrFormat.
@@ -59,12 +59,11 @@ func (s *Store) takeUp(log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	last := v.Seen
+	last, h := v.Seen, &layout.StoreHeader{ID: chainstore.NewStoreID()}
 	if hasHeader {
-		s.header, err = readHeader(s.dir, header)
-	} else {
-		s.header = &layout.StoreHeader{ID: chainstore.NewStoreID()}
+		h, err = readHeader(s.dir, header)
 	}
+	s.source.Header.Store(h)
 	if err == nil && !hasHeader && version > 0 {
 		last, err = s.indexFolders(log)
 	}
@@ -73,7 +72,7 @@ func (s *Store) takeUp(log *slog.Logger) error {
 	}
 	return s.write(last+1, map[string]commit.Write{
 		string(formatKey): {Value: layout.NumberValue(layout.FormatVersion)},
-		string(headerKey): {Value: layout.AppendStoreHeader(nil, s.header)},
+		string(headerKey): {Value: layout.AppendStoreHeader(nil, h)},
 	})
 }
 

@@ -67,7 +67,6 @@ func (o Options) complete() Options {
 type Store struct {
 	source    *snapshot.Source
 	dir       string
-	header    *layout.StoreHeader
 	now       func() time.Time
 	committer *commit.Committer
 }
@@ -84,17 +83,15 @@ func (s *Store) Writes() (sets uint64) { return s.source.DB.Counts().Sets }
 
 // Info tells that this is the Badger engine; see chainstore.Store.
 func (s *Store) Info() chainstore.Info {
-	return chainstore.Info{Engine: "badger", ID: s.header.ID, Format: layout.FormatVersion, Features: s.header.Features()}
+	h := s.source.Header.Load()
+	return chainstore.Info{Engine: "badger", ID: h.ID, Format: layout.FormatVersion, Features: h.Features()}
 }
 
 // Stats counts a namespace; see chainstore.Store.
 func (s *Store) Stats(ctx context.Context, namespace string) (st chainstore.Stats, err error) {
 	err = s.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {
 		c, err := v.Counters()
-		st = chainstore.Stats{
-			Nodes: int64(c.Nodes), Messages: int64(c.Messages), MessageBytes: int64(c.MessageBytes),
-			Aliases: int64(c.Aliases), Roots: int64(c.Roots), Forks: int64(c.Forks),
-		}
+		st = c.Stats()
 		return err
 	})
 	return st, err
@@ -107,7 +104,7 @@ func (s *Store) Commit(ctx context.Context, namespace string, change *chainstore
 
 // Verify checks a namespace, or the whole store; see chainstore.Verifier.
 func (s *Store) Verify(ctx context.Context, check chainstore.Check, judge chainstore.Judge, report func(chainstore.VerifyReport) error) error {
-	v := verify.Verifier{Source: s.source, Header: s.header, Now: s.now, Judge: judge, Report: report}
+	v := verify.Verifier{Source: s.source, Now: s.now, Judge: judge, Report: report}
 	return v.Verify(ctx, check)
 }
 

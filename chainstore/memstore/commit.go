@@ -25,8 +25,11 @@ func (s *Store) Commit(ctx context.Context, name string, change *chainstore.Chan
 	if err := p.judge(); err != nil {
 		return nil, err
 	}
-	s.namespaces[name] = ns
-	return p.apply(), nil
+	out := p.apply()
+	if len(ns.nodes)+len(ns.aliases) > 0 {
+		s.namespaces[name] = ns
+	}
+	return out, nil
 }
 
 // plan is a change under way. Judging changes nothing in the namespace; applying cannot fail.
@@ -55,7 +58,10 @@ func (p *plan) judge() error {
 		}
 		p.targets = append(p.targets, target)
 	}
-	return p.conditions()
+	if err := p.conditions(); err != nil {
+		return err
+	}
+	return p.quotas()
 }
 
 func (p *plan) node(i int) error {
@@ -311,6 +317,31 @@ func (p *plan) apply() *chainstore.Committed {
 		out.Aliases[i] = p.ns.move(&p.change.Aliases[i], target, p.now)
 	}
 	return out
+}
+
+// quotas judges what the change would add.
+func (p *plan) quotas() error {
+	if p.ns.settings.Settings == (chainstore.Settings{}) {
+		return nil
+	}
+	before := p.ns.stats()
+	after := before
+	for _, n := range p.fresh {
+		after.Nodes++
+		after.MessageBytes += int64(len(n.payload))
+	}
+	repeats := p.repeats()
+	for i, target := range p.targets {
+		a := p.ns.aliases[p.change.Aliases[i].Name]
+		switch {
+		case repeats && a.was(target, p.now):
+		case target == nil && a.exists():
+			after.Aliases--
+		case target != nil && !a.exists():
+			after.Aliases++
+		}
+	}
+	return p.ns.settings.Allow(&before, &after)
 }
 
 // repeats tells whether the change took place before.

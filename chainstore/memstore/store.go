@@ -35,7 +35,8 @@ type namespace struct {
 	order   []*node
 	aliases map[string]*alias
 	// floor is the highest revision of any name that was forgotten when it was set again.
-	floor int64
+	floor    int64
+	settings chainstore.SettingsNow
 }
 
 // node never changes once it is in a namespace, but for hasChild and lastPut.
@@ -87,12 +88,15 @@ func (s *Store) Close() error {
 
 // Stats counts a namespace.
 func (s *Store) Stats(ctx context.Context, name string) (chainstore.Stats, error) {
-	var st chainstore.Stats
 	ns, unlock, err := s.read(ctx, name)
 	if err != nil {
-		return st, err
+		return chainstore.Stats{}, err
 	}
 	defer unlock()
+	return ns.stats(), nil
+}
+
+func (ns *namespace) stats() (st chainstore.Stats) {
 	seen := map[*node]bool{}
 	for _, n := range ns.order {
 		st.Nodes++
@@ -112,7 +116,7 @@ func (s *Store) Stats(ctx context.Context, name string) (chainstore.Stats, error
 			st.Aliases++
 		}
 	}
-	return st, nil
+	return st
 }
 
 // read locks the store and returns a namespace, an empty one where it was never written to.

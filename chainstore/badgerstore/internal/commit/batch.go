@@ -30,6 +30,8 @@ type batch struct {
 	begun map[cache.Segment]struct{}
 	// entered are the namespaces of the changes.
 	entered map[uint32]struct{}
+	// settled says that a change of settings was tried.
+	settled bool
 	// readIn counts the rows that were read in for the cache of calls.
 	readIn int
 	// awaiting has, by spawners that were not put yet, the nodes that they spawned.
@@ -79,7 +81,7 @@ func (c *Committer) end(b *batch) {
 	clear(b.begun)
 	clear(b.awaiting)
 	clear(b.entered)
-	b.pending, b.bytes, b.drafts, b.readIn, b.room, b.view = nil, 0, 0, 0, b.room[:0], nil
+	b.pending, b.bytes, b.drafts, b.readIn, b.settled, b.room, b.view = nil, 0, 0, 0, false, b.room[:0], nil
 	c.spare = b
 }
 
@@ -259,8 +261,11 @@ func (d *changeTxn) makeTokenKey() error {
 
 // run does what is asked for.
 func (d *changeTxn) run(r *Request) (*chainstore.Committed, error) {
-	if r.tokenKey {
+	switch {
+	case r.tokenKey:
 		return nil, d.makeTokenKey()
+	case r.settings != nil:
+		return nil, d.setSettings(r)
 	}
 	return d.apply(r.Namespace, r.Change)
 }
@@ -280,13 +285,21 @@ func (d *changeTxn) apply(namespace string, change *chainstore.Change) (*chainst
 		return nil, err
 	}
 	if d.counters != before {
+		if err := d.judgeQuotas(&before); err != nil {
+			return nil, err
+		}
 		d.set(layout.CountersKey(d.ns), layout.AppendCounters(nil, &d.counters))
 	}
 	if d.created && d.keys > 0 {
-		d.set(layout.NameKey(namespace), layout.NumberValue(uint64(d.ns)))
-		d.set(layout.TableKey(layout.OwnNamespace, layout.TableNumbers), layout.NumberValue(uint64(d.ns)))
+		d.giveNumber(namespace)
 	}
 	return &chainstore.Committed{Nodes: put, Aliases: aliases}, nil
+}
+
+// giveNumber writes the number of a namespace that is written to for the first time.
+func (d *changeTxn) giveNumber(namespace string) {
+	d.set(layout.NameKey(namespace), layout.NumberValue(uint64(d.ns)))
+	d.set(layout.TableKey(layout.OwnNamespace, layout.TableNumbers), layout.NumberValue(uint64(d.ns)))
 }
 
 // enter finds the namespace's number, or the next one, and its counters.

@@ -44,6 +44,8 @@ type Committer struct {
 	failed bool
 	// counters are those of namespaces as of the last commit.
 	counters map[uint32]layout.Counters
+	// settings are those of namespaces as of the last commit, in a store that has settings.
+	settings map[uint32]layout.Settings
 	// Ready tells what keeps puts, and even deletes, from being committed; durable commits them. Fields so that tests can let
 	// them fail.
 	Ready   func() (puts, deletes error)
@@ -69,6 +71,7 @@ func New(o Config) *Committer {
 	c := &Committer{
 		source: o.Source, now: o.Now, Room: semaphore.NewWeighted(o.QueueBytes), Capacity: o.QueueBytes,
 		Waiting: newQueue(), Done: make(chan struct{}), counters: map[uint32]layout.Counters{},
+		settings: map[uint32]layout.Settings{},
 	}
 	db := o.Source.DB
 	c.Ready, c.Pause = db.Ready, db.Pace
@@ -303,6 +306,7 @@ func (c *Committer) persist(b *batch) error {
 	b.keepCalls()
 	b.keepGiven()
 	b.keepCounters()
+	b.keepSettings()
 	c.source.Caches.Aliases.Tell(commit, b.wroteAliases())
 	for _, n := range b.byPlace {
 		c.source.Caches.Nodes.Put(n, commit)

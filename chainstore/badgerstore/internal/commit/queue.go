@@ -20,6 +20,9 @@ type Request struct {
 	Change    *chainstore.Change
 	// tokenKey asks for a key of page tokens; the change is then empty.
 	tokenKey bool
+	// settings replace those of the namespace, if not nil; the change is then empty. set is how they are then.
+	settings *chainstore.SettingsChange
+	set      chainstore.SettingsNow
 	// prepared has what was made of compaction nodes before the change was in the queue. It is not changed. last: what it
 	// does not have, the committer must make.
 	prepared map[*chainstore.NewNode]*derive.Refold

@@ -7,9 +7,12 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 )
 
-// features are those of a store that this program knows: none so far. A feature is what rows a later program adds, such as those of a
+// FeatureSettings is that namespaces have settings, the rows of table G. A store where none was ever set does not have it.
+const FeatureSettings = "namespace_settings"
+
+// features are those of a store that this program knows. A feature is what rows a later program adds, such as those of a
 // table that is yet to come; whoever adds the first row of it names it in the store's header, in the same commit.
-var features []string
+var features = []string{FeatureSettings}
 
 // StoreHeader is the D row: which store this is, and what it takes to read it. The number in the F row is the version of this row, too.
 type StoreHeader struct {
@@ -23,6 +26,11 @@ type StoreHeader struct {
 
 // Features are all that the store has.
 func (h *StoreHeader) Features() []string { return slices.Concat(h.Required, h.Optional) }
+
+// Has tells whether the store has a feature.
+func (h *StoreHeader) Has(feature string) bool {
+	return slices.Contains(h.Optional, feature) || slices.Contains(h.Required, feature)
+}
 
 // Unknown are the required features that this program does not know.
 func (h *StoreHeader) Unknown() []string { return unknown(h.Required) }

@@ -44,6 +44,7 @@ import (
 //	V place                               variables set on the path to a node that sets or unsets some
 //	L place                               time of the last put of a node that was put again
 //	C                                     counters
+//	G                                     settings
 //
 // Names hold no zero byte: control characters are refused before. An alias has a T row for each of its chainstore.Folders. rest is what
 // follows the folder, its slash included, so that "x" and "/x", both under the folder "", differ.
@@ -72,10 +73,11 @@ const (
 	TableVariables = 'V'
 	TableLastPut   = 'L'
 	TableCounters  = 'C'
+	TableSettings  = 'G'
 
 	// OwnTables are those of namespace 0, namespaceTables those of the others.
 	OwnTables       = "FDNZY"
-	NamespaceTables = "SIAHTPKWXRUVLC"
+	NamespaceTables = "SIAHTPKWXRUVLCG"
 
 	OwnNamespace = 0
 
@@ -186,6 +188,10 @@ func RecallKey(ns uint32, at chainstore.Place, call derive.CallKey) []byte {
 }
 
 func CountersKey(ns uint32) []byte { return TableKey(ns, TableCounters) }
+
+func SettingsKey(ns uint32) []byte { return TableKey(ns, TableSettings) }
+
+func HeaderKey() []byte { return TableKey(OwnNamespace, TableHeader) }
 
 func CorruptKey(table byte) error {
 	return fmt.Errorf("%w: a key of table %c does not parse", chainstore.ErrCorrupt, table)

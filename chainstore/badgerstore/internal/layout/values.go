@@ -33,6 +33,7 @@ import (
 //	L  time
 //	C  next_segment puts nodes messages message_bytes aliases roots forks awaited [floor ...]
 //	   floor = the highest revision of any name that was forgotten, if not 0, or there is more behind; see chainstore.Forgotten
+//	G  revision max_nodes max_message_bytes max_aliases ...      revision is not 0
 //
 // A store of format 1 has headers of version 1 (chainstore.RawHeader), and at these nodes U and V rows without the two bytes of their
 // version, which begin no such row: bits of a tool are 0 or 1, and names are not empty. Its A and H rows have neither the byte of their
@@ -42,7 +43,7 @@ import (
 // it means changes with it alone. A program refuses a version that it does not know, a kind of an S row, and bits: a store that
 // has such rows has a feature that is required (see StoreHeader), or another format. What a program may add without either is what ...
 // stands for, fields of a header's extension (see chainstore.RawHeader), and further parts of details (chainstore.EncodeDetails): it is
-// passed over by who does not know it. It is kept where a row is read, changed and written again: D, Y, A and C rows, and headers.
+// passed over by who does not know it. It is kept where a row is read, changed and written again: D, Y, A, C and G rows, and headers.
 // An H row, which is put in the place of that of another state, and an L row are written whole. All other rows follow
 // from what a change puts; more of them would be rows of a further table.
 //
@@ -314,6 +315,14 @@ func ParseCounters(value []byte) (c Counters, err error) {
 func (c *Counters) Fields() [9]*uint64 {
 	return [...]*uint64{
 		&c.NextSegment, &c.Puts, &c.Nodes, &c.Messages, &c.MessageBytes, &c.Aliases, &c.Roots, &c.Forks, &c.Awaited,
+	}
+}
+
+// Stats are what the store tells of the namespace.
+func (c *Counters) Stats() chainstore.Stats {
+	return chainstore.Stats{
+		Nodes: int64(c.Nodes), Messages: int64(c.Messages), MessageBytes: int64(c.MessageBytes),
+		Aliases: int64(c.Aliases), Roots: int64(c.Roots), Forks: int64(c.Forks),
 	}
 }
 

@@ -37,14 +37,14 @@ func (r NumberRange) String() string {
 	return fmt.Sprintf("numbers %d to %d", r.From, r.Through)
 }
 
-// Names runs f on the names that come behind one, in order, and their numbers, until f fails; errStop is no error. Of a name whose
-// number cannot be read it is 0.
-func (v *Snapshot) Names(ctx context.Context, behind string, f func(name string, number uint32) error) error {
-	from := layout.NameKey(behind)
-	if behind != "" {
+// Names runs f on the names that begin with a prefix and come behind one, in order, and their numbers, until f fails; ErrStop is no error.
+// Of a name whose number cannot be read it is 0.
+func (v *Snapshot) Names(ctx context.Context, prefix, behind string, f func(name string, number uint32) error) error {
+	from := layout.NameKey(max(prefix, behind))
+	if behind != "" && behind >= prefix {
 		from = append(from, 0)
 	}
-	return v.Scan(ctx, layout.TableKey(layout.OwnNamespace, layout.TableNames), from, func(key, value []byte) error {
+	return v.Scan(ctx, layout.NameKey(prefix), from, func(key, value []byte) error {
 		number, err := layout.ParseNamespace(value, layout.TableNames)
 		if err != nil {
 			number = 0
@@ -80,7 +80,7 @@ func (v *Snapshot) Numbering(ctx context.Context, f func(name string, number uin
 	if n.Last, n.noLast = v.LastNumber(); n.noLast != nil && !errors.Is(n.noLast, chainstore.ErrCorrupt) {
 		return nil, n.noLast
 	}
-	err := v.Names(ctx, "", func(name string, number uint32) error {
+	err := v.Names(ctx, "", "", func(name string, number uint32) error {
 		if number == 0 {
 			n.unread++
 			return nil

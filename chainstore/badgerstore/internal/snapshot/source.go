@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
@@ -16,7 +17,9 @@ type Source struct {
 	DB       *badgerdb.DB
 	Versions *Versions
 	Names    *Names
-	Caches   *cache.Caches
+	// Header is the store's, as of the newest commit or a later one. Who opens the store sets it, then the committer.
+	Header atomic.Pointer[layout.StoreHeader]
+	Caches *cache.Caches
 	// readNodes is that of caches; nil where reads ask the database.
 	readNodes *cache.Nodes
 	scratches sync.Pool // *[]byte, of scans

@@ -65,7 +65,7 @@ func (c *checker) parts() []func() error {
 		parts = append(parts, func() error { return c.noMore(table) })
 	}
 	return append(parts, c.spawnedRows, func() error { return c.noMore(layout.TableSpawnedAt) }, c.lastPuts, c.countersRows,
-		c.aliases, c.movedRows, c.headRows, c.historyRows)
+		c.aliases, c.movedRows, c.headRows, c.historyRows, c.settingsRows)
 }
 
 // expect looks for a row that follows from a node, or from an alias where id is nil, and counts it.
@@ -163,7 +163,7 @@ func (c *checker) tables() error {
 			continue
 		}
 		table := cur.Key()[layout.KeyPrefix-1]
-		if !strings.ContainsRune(known, rune(table)) && !c.Header.Extended() {
+		if !strings.ContainsRune(known, rune(table)) && !c.Source.Header.Load().Extended() {
 			c.problem(nil, "there are rows of table %q, which there is not", table)
 		}
 		if table == math.MaxUint8 {
@@ -209,6 +209,21 @@ func (c *checker) countersRows() error {
 		c.extra(layout.TableCounters, c.rows)
 	}
 	return err
+}
+
+// settingsRows checks the settings as they are, if there are any: commits heed those alone whose feature the store names.
+func (c *checker) settingsRows() error {
+	return c.each(layout.TableSettings, func(key, value []byte) error {
+		c.at.entries++
+		if !bytes.Equal(key, layout.SettingsKey(c.Namespace)) {
+			return layout.CorruptKey(layout.TableSettings)
+		}
+		if !c.Source.Header.Load().Has(layout.FeatureSettings) {
+			c.problem(nil, "there are settings in a store that has none by its header")
+		}
+		_, err := layout.ParseSettings(value)
+		return err
+	})
 }
 
 // lastPuts checks that times of last puts are those of nodes.

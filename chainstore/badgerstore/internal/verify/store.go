@@ -125,7 +125,7 @@ func (c *checker) header() error {
 	}
 	h, err := layout.ParseStoreHeader(value)
 	switch {
-	case !found || err != nil || h.ID != c.Header.ID:
+	case !found || err != nil || h.ID != c.Source.Header.Load().ID:
 		c.problem(nil, "the store's header is missing, or is another's")
 	case len(h.Unknown()) > 0:
 		c.problem(nil, "the store has features that this program does not know: %q", h.Unknown())
@@ -233,7 +233,7 @@ type named struct {
 // namesBehind reads the next names, which are none at the end.
 func (r *verification) namesBehind(last string) (all []named, err error) {
 	err = r.inView(func(v *snapshot.Snapshot) error {
-		return v.Names(r.ctx, last, func(name string, number uint32) error {
+		return v.Names(r.ctx, "", last, func(name string, number uint32) error {
 			if all = append(all, named{name, number}); len(all) == NamesAtOnce {
 				return snapshot.ErrStop
 			}

@@ -19,8 +19,6 @@ const ReportInterval = 300 * time.Millisecond
 // Verifier checks a store; see chainstore.Verifier.
 type Verifier struct {
 	Source *snapshot.Source
-	// Header is the store's.
-	Header *layout.StoreHeader
 	// Now tells when to report.
 	Now func() time.Time
 	// Judge recomputes nodes from their bytes, Report is told what is found.
