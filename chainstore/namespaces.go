@@ -75,7 +75,10 @@ type Quota struct {
 }
 
 // QuotaError is ErrQuota, and lists every quota that the change would be over.
-type QuotaError struct{ Over []Quota }
+type QuotaError struct {
+	Namespace string
+	Over      []Quota
+}
 
 // Error names the quotas.
 func (e *QuotaError) Error() string {
@@ -90,7 +93,7 @@ func (e *QuotaError) Error() string {
 func (e *QuotaError) Unwrap() error { return ErrQuota }
 
 // Allow judges a change of what a namespace has by its settings: a QuotaError. What does not grow is not judged.
-func (s *Settings) Allow(before, after *Stats) error {
+func (s *Settings) Allow(namespace string, before, after *Stats) error {
 	var over []Quota
 	for _, q := range [...]struct {
 		what                 string
@@ -107,5 +110,5 @@ func (s *Settings) Allow(before, after *Stats) error {
 	if over == nil {
 		return nil
 	}
-	return &QuotaError{over}
+	return &QuotaError{namespace, over}
 }

@@ -93,6 +93,7 @@ func table() []row {
 
 		{chainstore.ErrAliasExists, codes.AlreadyExists, transcriptv1.ErrorReason_ERROR_REASON_ALIAS_EXISTS, "an alias that must not exist does", false},
 		{chainstore.ErrAliasMoved, codes.Aborted, transcriptv1.ErrorReason_ERROR_REASON_ALIAS_MOVED, "an alias points elsewhere, or has another revision: read it again and decide again", false},
+		{chainstore.ErrSettingsChanged, codes.Aborted, transcriptv1.ErrorReason_ERROR_REASON_SETTINGS_CHANGED, "the settings have another revision: read them again and decide again", false},
 		{chainstore.ErrNotAncestor, failed, transcriptv1.ErrorReason_ERROR_REASON_NOT_AN_ANCESTOR, "the node named is neither the head nor an ancestor of it", false},
 		{chainview.ErrNotInView, failed, transcriptv1.ErrorReason_ERROR_REASON_NOT_IN_VIEW, "the view does not show the message that before names: page back with the head of the first page, or begin again at the end", false},
 		{chainstore.ErrAlreadyCovered, failed, transcriptv1.ErrorReason_ERROR_REASON_ALREADY_COVERED, "through_id lies before what an earlier compaction covers, or before the end of the preamble: name a later node", false},
@@ -108,6 +109,7 @@ func table() []row {
 		{errBusyVerifying, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, fmt.Sprintf("%d calls of Verify run already: repeat this one later", maxVerifies), false},
 		{receive.ErrSlow, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, fmt.Sprintf("the request was on its way for over %s while others waited for room: repeat it later; nothing was done", receive.Timeout), false},
 
+		{chainstore.ErrQuota, exhausted, transcriptv1.ErrorReason_ERROR_REASON_QUOTA_EXCEEDED, "the namespace would have more than its quota: who looks after it can raise that; nothing was written", false},
 		{access.ErrRate, exhausted, transcriptv1.ErrorReason_ERROR_REASON_RATE_LIMITED, "more calls than your rate allows: repeat this one later; nothing was done", false},
 
 		{receive.ErrDraining, unavailable, transcriptv1.ErrorReason_ERROR_REASON_DRAINING, "the server is shutting down", false},
@@ -189,9 +191,12 @@ func explain(err error, r *row) (text string, more []protoadapt.MessageV1) {
 	var absent *wire.Missing
 	var deleted *chainstore.DeletedError
 	var rate *access.RateError
+	var quota *chainstore.QuotaError
 	switch {
 	case errors.As(err, &rate):
 		return r.text, []protoadapt.MessageV1{&errdetails.RetryInfo{RetryDelay: durationpb.New(rate.After)}}
+	case errors.As(err, &quota):
+		return r.text, quotaFailure(quota)
 	case r.code == codes.InvalidArgument && errors.As(err, &field):
 		return field.Error(), violations(field.Rule, field.Field)
 	case r.code == codes.InvalidArgument && errors.As(err, &none):
@@ -212,6 +217,17 @@ func explain(err error, r *row) (text string, more []protoadapt.MessageV1) {
 		return r.text, []protoadapt.MessageV1{protoadapt.MessageV1Of(detail)}
 	}
 	return r.text, nil
+}
+
+// quotaFailure says which quotas of a namespace a change would be over. It does not say what the namespace has.
+func quotaFailure(e *chainstore.QuotaError) []protoadapt.MessageV1 {
+	detail := &errdetails.QuotaFailure{}
+	for _, q := range e.Over {
+		detail.Violations = append(detail.Violations, &errdetails.QuotaFailure_Violation{
+			Subject: "namespace:" + e.Namespace, Description: fmt.Sprintf("at most %d %s", q.Limit, q.What),
+		})
+	}
+	return []protoadapt.MessageV1{detail}
 }
 
 // deletedAlias tells of an alias that was deleted.

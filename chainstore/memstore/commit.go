@@ -21,7 +21,7 @@ func (s *Store) Commit(ctx context.Context, name string, change *chainstore.Chan
 		return nil, err
 	}
 	defer unlock()
-	p := &plan{ns: ns, change: change, now: s.millis(), fresh: map[chainstore.ID]*node{}}
+	p := &plan{name: name, ns: ns, change: change, now: s.millis(), fresh: map[chainstore.ID]*node{}}
 	if err := p.judge(); err != nil {
 		return nil, err
 	}
@@ -34,6 +34,7 @@ func (s *Store) Commit(ctx context.Context, name string, change *chainstore.Chan
 
 // plan is a change under way. Judging changes nothing in the namespace; applying cannot fail.
 type plan struct {
+	name   string
 	ns     *namespace
 	change *chainstore.Change
 	now    int64
@@ -341,7 +342,7 @@ func (p *plan) quotas() error {
 			after.Aliases++
 		}
 	}
-	return p.ns.settings.Allow(&before, &after)
+	return p.ns.settings.Allow(p.name, &before, &after)
 }
 
 // repeats tells whether the change took place before.

@@ -118,6 +118,10 @@ const (
 	Runs Category = "Runs"
 	// TokenKeys: the keys of page tokens.
 	TokenKeys Category = "TokenKeys"
+	// Settings: the names of namespaces, and the settings of each.
+	Settings Category = "Settings"
+	// Quotas: what settings bound.
+	Quotas Category = "Quotas"
 	// Reads: the reads of an engine that counts them (ReadCounter) do not depend on the position in the chain.
 	Reads Category = "Reads"
 )
@@ -177,7 +181,7 @@ func checks() []check {
 		roundTripChecks(), retryChecks(), conditionChecks(), batchChecks(), aliasChecks(), revisionChecks(), treeChecks(), recallChecks(),
 		spawnedChecks(), limitChecks(), concurrencyChecks(), lifecycleChecks(),
 		verifyChecks(), compactionChecks(), runChecks(), questionChecks(), randomChecks(), registerChecks(), readChecks(),
-		tokenKeyChecks(),
+		tokenKeyChecks(), settingsChecks(),
 	} {
 		all = append(all, part...)
 	}

@@ -130,6 +130,11 @@ func (f *fixture) methods(ctx context.Context, id chainstore.ID, c chainstore.Ch
 	if !f.skips(Statistics) {
 		_, errs["Stats"] = f.store.Stats(ctx, f.ns)
 	}
+	if !f.skips(Settings) {
+		_, errs["Namespaces"] = f.store.Namespaces(ctx, chainstore.NamespaceQuery{Limit: 10})
+		_, errs["Settings"] = f.store.Settings(ctx, f.ns)
+		_, errs["SetSettings"] = f.store.SetSettings(ctx, f.ns, chainstore.SettingsChange{Settings: chainstore.Settings{MaxNodes: 1 << 40}})
+	}
 	if !f.skips(TokenKeys) {
 		_, errs["TokenKeys"] = f.store.TokenKeys(ctx)
 	}

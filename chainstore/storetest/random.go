@@ -70,7 +70,7 @@ var (
 )
 
 func (p *program) step(rt *rapid.T) error {
-	switch roll(rt, 10, "what") {
+	switch roll(rt, 11, "what") {
 	case 0:
 		p.f.clock.Advance(pick(rt, []time.Duration{
 			time.Millisecond, time.Hour, 13 * time.Hour, 46 * 24 * time.Hour,
@@ -87,6 +87,11 @@ func (p *program) step(rt *rapid.T) error {
 			return p.together(rt)
 		}
 		p.last = p.change(rt)
+	case 10:
+		if !p.f.skips(Settings) {
+			return p.settle(rt)
+		}
+		return nil
 	default:
 		p.last = p.change(rt)
 	}
@@ -368,7 +373,7 @@ func sameError(got, want error) error {
 	for _, known := range []error{
 		chainstore.ErrParentNotFound, chainstore.ErrNodeNotFound, chainstore.ErrAliasNotFound, chainstore.ErrAliasExists,
 		chainstore.ErrAliasMoved, chainstore.ErrGroupTooLarge, chainstore.ErrNotAncestor, chainstore.ErrAlreadyCovered,
-		chainstore.ErrOpenCalls,
+		chainstore.ErrOpenCalls, chainstore.ErrQuota, chainstore.ErrSettingsChanged,
 	} {
 		if errors.Is(got, known) != errors.Is(want, known) {
 			return fmt.Errorf("error is %w, want %w", got, want)
@@ -380,6 +385,10 @@ func sameError(got, want error) error {
 	var a, b *chainstore.ConflictError
 	if errors.As(got, &a) != errors.As(want, &b) || a != nil && !reflect.DeepEqual(a.Conflicts, b.Conflicts) {
 		return fmt.Errorf("the conflicts of %w are not those of %w", got, want)
+	}
+	var over, above *chainstore.QuotaError
+	if errors.As(got, &over) && errors.As(want, &above) && !slices.Equal(over.Over, above.Over) {
+		return fmt.Errorf("error is %w, want %w", got, want)
 	}
 	return nil
 }

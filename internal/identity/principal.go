@@ -2,7 +2,9 @@
 package identity
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 	"strings"
 )
 
@@ -69,6 +71,34 @@ func (p *Principal) May(role Role, namespace string) bool {
 // MayEverywhere tells whether a grant gives the role on every namespace and the store itself.
 func (p *Principal) MayEverywhere(role Role) bool {
 	return p.any(role, func(on Pattern) bool { return on == Everything })
+}
+
+// Where are the patterns of the grants that give the role, in the order of the names that they cover, no name twice.
+func (p *Principal) Where(role Role) (patterns []Pattern) {
+	for _, g := range p.Grants {
+		if g.Roles&role == role {
+			patterns = append(patterns, g.Namespaces)
+		}
+	}
+	slices.SortFunc(patterns, func(a, b Pattern) int {
+		return cmp.Or(cmp.Compare(a.prefix(), b.prefix()), cmp.Compare(b, a)) // of one prefix the open one first, which covers the other
+	})
+	apart := patterns[:0]
+	for _, p := range patterns {
+		if n := len(apart); n == 0 || p != apart[n-1] && !apart[n-1].holds(p) {
+			apart = append(apart, p)
+		}
+	}
+	return apart
+}
+
+// prefix is what every name begins with that is covered.
+func (p Pattern) prefix() string { return strings.TrimSuffix(string(p), "*") }
+
+// holds tells whether an open pattern covers all that another does.
+func (p Pattern) holds(other Pattern) bool {
+	prefix, open := strings.CutSuffix(string(p), "*")
+	return open && strings.HasPrefix(other.prefix(), prefix)
 }
 
 func (p *Principal) any(role Role, covers func(Pattern) bool) bool {

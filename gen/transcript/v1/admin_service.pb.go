@@ -134,9 +134,13 @@ type NamespaceStatsResponse struct {
 	// Roots.
 	Roots int64 `protobuf:"varint,5,opt,name=roots,proto3" json:"roots,omitempty"`
 	// Forks: children that are not the first child of their parent.
-	Forks         int64 `protobuf:"varint,6,opt,name=forks,proto3" json:"forks,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Forks int64 `protobuf:"varint,6,opt,name=forks,proto3" json:"forks,omitempty"`
+	// The settings. Absent if they were never set.
+	Settings *NamespaceSettings `protobuf:"bytes,7,opt,name=settings,proto3" json:"settings,omitempty"`
+	// The revision of the settings. 0 if they were never set.
+	SettingsRevision int64 `protobuf:"varint,8,opt,name=settings_revision,json=settingsRevision,proto3" json:"settings_revision,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *NamespaceStatsResponse) Reset() {
@@ -211,6 +215,211 @@ func (x *NamespaceStatsResponse) GetForks() int64 {
 	return 0
 }
 
+func (x *NamespaceStatsResponse) GetSettings() *NamespaceSettings {
+	if x != nil {
+		return x.Settings
+	}
+	return nil
+}
+
+func (x *NamespaceStatsResponse) GetSettingsRevision() int64 {
+	if x != nil {
+		return x.SettingsRevision
+	}
+	return 0
+}
+
+// The settings of a namespace.
+//
+// The quotas bound what NamespaceStats counts. 0: no limit. A write that would add to a count and make it
+// higher than its quota fails with QUOTA_EXCEEDED. Quotas are exact, also if many clients write at once. They
+// never refuse a repeat of a write, a delete, or a write that adds nothing. A quota below what the namespace
+// has takes nothing away.
+type NamespaceSettings struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The most nodes, 0 to 2^63-1. A compaction node counts as a node.
+	MaxNodes int64 `protobuf:"varint,1,opt,name=max_nodes,json=maxNodes,proto3" json:"max_nodes,omitempty"`
+	// The most bytes of messages, as in `NamespaceStatsResponse.message_bytes`.
+	MaxMessageBytes int64 `protobuf:"varint,2,opt,name=max_message_bytes,json=maxMessageBytes,proto3" json:"max_message_bytes,omitempty"`
+	// The most aliases.
+	MaxAliases    int64 `protobuf:"varint,3,opt,name=max_aliases,json=maxAliases,proto3" json:"max_aliases,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NamespaceSettings) Reset() {
+	*x = NamespaceSettings{}
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NamespaceSettings) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NamespaceSettings) ProtoMessage() {}
+
+func (x *NamespaceSettings) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NamespaceSettings.ProtoReflect.Descriptor instead.
+func (*NamespaceSettings) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *NamespaceSettings) GetMaxNodes() int64 {
+	if x != nil {
+		return x.MaxNodes
+	}
+	return 0
+}
+
+func (x *NamespaceSettings) GetMaxMessageBytes() int64 {
+	if x != nil {
+		return x.MaxMessageBytes
+	}
+	return 0
+}
+
+func (x *NamespaceSettings) GetMaxAliases() int64 {
+	if x != nil {
+		return x.MaxAliases
+	}
+	return 0
+}
+
+// Request of SetNamespace.
+type SetNamespaceRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The namespace.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The settings, as a whole. Required. An empty message sets the defaults.
+	Settings *NamespaceSettings `protobuf:"bytes,2,opt,name=settings,proto3" json:"settings,omitempty"`
+	// The revision that the settings must have: 0 if they were never set. Without it the call always succeeds.
+	//
+	// A revision n holds in two cases: the settings are at revision n; or they are at n + 1 and are exactly
+	// those of the request. The second case is a repeat, and changes nothing.
+	Revision      *int64 `protobuf:"varint,3,opt,name=revision,proto3,oneof" json:"revision,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetNamespaceRequest) Reset() {
+	*x = SetNamespaceRequest{}
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetNamespaceRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetNamespaceRequest) ProtoMessage() {}
+
+func (x *SetNamespaceRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetNamespaceRequest.ProtoReflect.Descriptor instead.
+func (*SetNamespaceRequest) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *SetNamespaceRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *SetNamespaceRequest) GetSettings() *NamespaceSettings {
+	if x != nil {
+		return x.Settings
+	}
+	return nil
+}
+
+func (x *SetNamespaceRequest) GetRevision() int64 {
+	if x != nil && x.Revision != nil {
+		return *x.Revision
+	}
+	return 0
+}
+
+// Response of SetNamespace.
+type SetNamespaceResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The settings after the call.
+	Settings *NamespaceSettings `protobuf:"bytes,1,opt,name=settings,proto3" json:"settings,omitempty"`
+	// Their revision after the call: 1 or more.
+	Revision      int64 `protobuf:"varint,2,opt,name=revision,proto3" json:"revision,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetNamespaceResponse) Reset() {
+	*x = SetNamespaceResponse{}
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetNamespaceResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetNamespaceResponse) ProtoMessage() {}
+
+func (x *SetNamespaceResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetNamespaceResponse.ProtoReflect.Descriptor instead.
+func (*SetNamespaceResponse) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *SetNamespaceResponse) GetSettings() *NamespaceSettings {
+	if x != nil {
+		return x.Settings
+	}
+	return nil
+}
+
+func (x *SetNamespaceResponse) GetRevision() int64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
 // Request of Verify.
 type VerifyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -232,7 +441,7 @@ type VerifyRequest struct {
 
 func (x *VerifyRequest) Reset() {
 	*x = VerifyRequest{}
-	mi := &file_transcript_v1_admin_service_proto_msgTypes[2]
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -244,7 +453,7 @@ func (x *VerifyRequest) String() string {
 func (*VerifyRequest) ProtoMessage() {}
 
 func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_admin_service_proto_msgTypes[2]
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -257,7 +466,7 @@ func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyRequest.ProtoReflect.Descriptor instead.
 func (*VerifyRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{2}
+	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *VerifyRequest) GetNamespace() string {
@@ -304,7 +513,7 @@ type VerifyProblem struct {
 
 func (x *VerifyProblem) Reset() {
 	*x = VerifyProblem{}
-	mi := &file_transcript_v1_admin_service_proto_msgTypes[3]
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -316,7 +525,7 @@ func (x *VerifyProblem) String() string {
 func (*VerifyProblem) ProtoMessage() {}
 
 func (x *VerifyProblem) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_admin_service_proto_msgTypes[3]
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -329,7 +538,7 @@ func (x *VerifyProblem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyProblem.ProtoReflect.Descriptor instead.
 func (*VerifyProblem) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{3}
+	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *VerifyProblem) GetNodeId() string {
@@ -384,7 +593,7 @@ type VerifyResponse struct {
 
 func (x *VerifyResponse) Reset() {
 	*x = VerifyResponse{}
-	mi := &file_transcript_v1_admin_service_proto_msgTypes[4]
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -396,7 +605,7 @@ func (x *VerifyResponse) String() string {
 func (*VerifyResponse) ProtoMessage() {}
 
 func (x *VerifyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_admin_service_proto_msgTypes[4]
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -409,7 +618,7 @@ func (x *VerifyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyResponse.ProtoReflect.Descriptor instead.
 func (*VerifyResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{4}
+	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *VerifyResponse) GetNodesChecked() int64 {
@@ -481,14 +690,29 @@ const file_transcript_v1_admin_service_proto_rawDesc = "" +
 	"\n" +
 	"!transcript/v1/admin_service.proto\x12\rtranscript.v1\"5\n" +
 	"\x15NamespaceStatsRequest\x12\x1c\n" +
-	"\tnamespace\x18\x01 \x01(\tR\tnamespace\"\xb5\x01\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\"\xa0\x02\n" +
 	"\x16NamespaceStatsResponse\x12\x14\n" +
 	"\x05nodes\x18\x01 \x01(\x03R\x05nodes\x12\x1a\n" +
 	"\bmessages\x18\x02 \x01(\x03R\bmessages\x12#\n" +
 	"\rmessage_bytes\x18\x03 \x01(\x03R\fmessageBytes\x12\x18\n" +
 	"\aaliases\x18\x04 \x01(\x03R\aaliases\x12\x14\n" +
 	"\x05roots\x18\x05 \x01(\x03R\x05roots\x12\x14\n" +
-	"\x05forks\x18\x06 \x01(\x03R\x05forks\"\xa2\x01\n" +
+	"\x05forks\x18\x06 \x01(\x03R\x05forks\x12<\n" +
+	"\bsettings\x18\a \x01(\v2 .transcript.v1.NamespaceSettingsR\bsettings\x12+\n" +
+	"\x11settings_revision\x18\b \x01(\x03R\x10settingsRevision\"}\n" +
+	"\x11NamespaceSettings\x12\x1b\n" +
+	"\tmax_nodes\x18\x01 \x01(\x03R\bmaxNodes\x12*\n" +
+	"\x11max_message_bytes\x18\x02 \x01(\x03R\x0fmaxMessageBytes\x12\x1f\n" +
+	"\vmax_aliases\x18\x03 \x01(\x03R\n" +
+	"maxAliases\"\x9f\x01\n" +
+	"\x13SetNamespaceRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12<\n" +
+	"\bsettings\x18\x02 \x01(\v2 .transcript.v1.NamespaceSettingsR\bsettings\x12\x1f\n" +
+	"\brevision\x18\x03 \x01(\x03H\x00R\brevision\x88\x01\x01B\v\n" +
+	"\t_revision\"p\n" +
+	"\x14SetNamespaceResponse\x12<\n" +
+	"\bsettings\x18\x01 \x01(\v2 .transcript.v1.NamespaceSettingsR\bsettings\x12\x1a\n" +
+	"\brevision\x18\x02 \x01(\x03R\brevision\"\xa2\x01\n" +
 	"\rVerifyRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x16\n" +
 	"\x06cursor\x18\x02 \x01(\tR\x06cursor\x12*\n" +
@@ -511,9 +735,10 @@ const file_transcript_v1_admin_service_proto_rawDesc = "" +
 	"\x05Scope\x12\x15\n" +
 	"\x11SCOPE_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fSCOPE_NAMESPACE\x10\x01\x12\x0f\n" +
-	"\vSCOPE_STORE\x10\x022\xb6\x01\n" +
+	"\vSCOPE_STORE\x10\x022\x8f\x02\n" +
 	"\fAdminService\x12]\n" +
-	"\x0eNamespaceStats\x12$.transcript.v1.NamespaceStatsRequest\x1a%.transcript.v1.NamespaceStatsResponse\x12G\n" +
+	"\x0eNamespaceStats\x12$.transcript.v1.NamespaceStatsRequest\x1a%.transcript.v1.NamespaceStatsResponse\x12W\n" +
+	"\fSetNamespace\x12\".transcript.v1.SetNamespaceRequest\x1a#.transcript.v1.SetNamespaceResponse\x12G\n" +
 	"\x06Verify\x12\x1c.transcript.v1.VerifyRequest\x1a\x1d.transcript.v1.VerifyResponse0\x01BCZAgithub.com/transcriptd/transcriptd/gen/transcript/v1;transcriptv1b\x06proto3"
 
 var (
@@ -529,27 +754,35 @@ func file_transcript_v1_admin_service_proto_rawDescGZIP() []byte {
 }
 
 var file_transcript_v1_admin_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_transcript_v1_admin_service_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_transcript_v1_admin_service_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_transcript_v1_admin_service_proto_goTypes = []any{
 	(Scope)(0),                     // 0: transcript.v1.Scope
 	(*NamespaceStatsRequest)(nil),  // 1: transcript.v1.NamespaceStatsRequest
 	(*NamespaceStatsResponse)(nil), // 2: transcript.v1.NamespaceStatsResponse
-	(*VerifyRequest)(nil),          // 3: transcript.v1.VerifyRequest
-	(*VerifyProblem)(nil),          // 4: transcript.v1.VerifyProblem
-	(*VerifyResponse)(nil),         // 5: transcript.v1.VerifyResponse
+	(*NamespaceSettings)(nil),      // 3: transcript.v1.NamespaceSettings
+	(*SetNamespaceRequest)(nil),    // 4: transcript.v1.SetNamespaceRequest
+	(*SetNamespaceResponse)(nil),   // 5: transcript.v1.SetNamespaceResponse
+	(*VerifyRequest)(nil),          // 6: transcript.v1.VerifyRequest
+	(*VerifyProblem)(nil),          // 7: transcript.v1.VerifyProblem
+	(*VerifyResponse)(nil),         // 8: transcript.v1.VerifyResponse
 }
 var file_transcript_v1_admin_service_proto_depIdxs = []int32{
-	0, // 0: transcript.v1.VerifyRequest.scope:type_name -> transcript.v1.Scope
-	4, // 1: transcript.v1.VerifyResponse.problems:type_name -> transcript.v1.VerifyProblem
-	1, // 2: transcript.v1.AdminService.NamespaceStats:input_type -> transcript.v1.NamespaceStatsRequest
-	3, // 3: transcript.v1.AdminService.Verify:input_type -> transcript.v1.VerifyRequest
-	2, // 4: transcript.v1.AdminService.NamespaceStats:output_type -> transcript.v1.NamespaceStatsResponse
-	5, // 5: transcript.v1.AdminService.Verify:output_type -> transcript.v1.VerifyResponse
-	4, // [4:6] is the sub-list for method output_type
-	2, // [2:4] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	3, // 0: transcript.v1.NamespaceStatsResponse.settings:type_name -> transcript.v1.NamespaceSettings
+	3, // 1: transcript.v1.SetNamespaceRequest.settings:type_name -> transcript.v1.NamespaceSettings
+	3, // 2: transcript.v1.SetNamespaceResponse.settings:type_name -> transcript.v1.NamespaceSettings
+	0, // 3: transcript.v1.VerifyRequest.scope:type_name -> transcript.v1.Scope
+	7, // 4: transcript.v1.VerifyResponse.problems:type_name -> transcript.v1.VerifyProblem
+	1, // 5: transcript.v1.AdminService.NamespaceStats:input_type -> transcript.v1.NamespaceStatsRequest
+	4, // 6: transcript.v1.AdminService.SetNamespace:input_type -> transcript.v1.SetNamespaceRequest
+	6, // 7: transcript.v1.AdminService.Verify:input_type -> transcript.v1.VerifyRequest
+	2, // 8: transcript.v1.AdminService.NamespaceStats:output_type -> transcript.v1.NamespaceStatsResponse
+	5, // 9: transcript.v1.AdminService.SetNamespace:output_type -> transcript.v1.SetNamespaceResponse
+	8, // 10: transcript.v1.AdminService.Verify:output_type -> transcript.v1.VerifyResponse
+	8, // [8:11] is the sub-list for method output_type
+	5, // [5:8] is the sub-list for method input_type
+	5, // [5:5] is the sub-list for extension type_name
+	5, // [5:5] is the sub-list for extension extendee
+	0, // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_transcript_v1_admin_service_proto_init() }
@@ -557,13 +790,14 @@ func file_transcript_v1_admin_service_proto_init() {
 	if File_transcript_v1_admin_service_proto != nil {
 		return
 	}
+	file_transcript_v1_admin_service_proto_msgTypes[3].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_transcript_v1_admin_service_proto_rawDesc), len(file_transcript_v1_admin_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   5,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -20,6 +20,7 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	AdminService_NamespaceStats_FullMethodName = "/transcript.v1.AdminService/NamespaceStats"
+	AdminService_SetNamespace_FullMethodName   = "/transcript.v1.AdminService/SetNamespace"
 	AdminService_Verify_FullMethodName         = "/transcript.v1.AdminService/Verify"
 )
 
@@ -29,11 +30,20 @@ const (
 //
 // For the operator of a server. Namespaces and errors are as in TranscriptService.
 type AdminServiceClient interface {
-	// Counts the nodes and aliases of a namespace. All counts of a namespace that no client has written to are
-	// 0.
+	// Counts the nodes and aliases of a namespace, and returns its settings. All counts of a namespace that no
+	// client has written to are 0.
 	//
 	// Errors: none of its own.
 	NamespaceStats(ctx context.Context, in *NamespaceStatsRequest, opts ...grpc.CallOption) (*NamespaceStatsResponse, error)
+	// Replaces the settings of a namespace as a whole: a setting that the request does not have becomes its
+	// default. If the namespace does not exist, the call makes it. Settings count for every write that begins
+	// after the call has returned.
+	//
+	// Atomic. Idempotent with `revision`. If the settings are already those of the request, the call changes
+	// nothing, and the revision stays.
+	//
+	// Errors: SETTINGS_CHANGED (`revision` is not the settings' revision).
+	SetNamespace(ctx context.Context, in *SetNamespaceRequest, opts ...grpc.CallOption) (*SetNamespaceResponse, error)
 	// Recomputes the id of every node of a namespace, or of the whole store, and checks links, folds and
 	// indexes. The stream reports progress and problems. A problem is not an error of the call. Writers do not
 	// wait.
@@ -68,6 +78,16 @@ func (c *adminServiceClient) NamespaceStats(ctx context.Context, in *NamespaceSt
 	return out, nil
 }
 
+func (c *adminServiceClient) SetNamespace(ctx context.Context, in *SetNamespaceRequest, opts ...grpc.CallOption) (*SetNamespaceResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SetNamespaceResponse)
+	err := c.cc.Invoke(ctx, AdminService_SetNamespace_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *adminServiceClient) Verify(ctx context.Context, in *VerifyRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[VerifyResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &AdminService_ServiceDesc.Streams[0], AdminService_Verify_FullMethodName, cOpts...)
@@ -93,11 +113,20 @@ type AdminService_VerifyClient = grpc.ServerStreamingClient[VerifyResponse]
 //
 // For the operator of a server. Namespaces and errors are as in TranscriptService.
 type AdminServiceServer interface {
-	// Counts the nodes and aliases of a namespace. All counts of a namespace that no client has written to are
-	// 0.
+	// Counts the nodes and aliases of a namespace, and returns its settings. All counts of a namespace that no
+	// client has written to are 0.
 	//
 	// Errors: none of its own.
 	NamespaceStats(context.Context, *NamespaceStatsRequest) (*NamespaceStatsResponse, error)
+	// Replaces the settings of a namespace as a whole: a setting that the request does not have becomes its
+	// default. If the namespace does not exist, the call makes it. Settings count for every write that begins
+	// after the call has returned.
+	//
+	// Atomic. Idempotent with `revision`. If the settings are already those of the request, the call changes
+	// nothing, and the revision stays.
+	//
+	// Errors: SETTINGS_CHANGED (`revision` is not the settings' revision).
+	SetNamespace(context.Context, *SetNamespaceRequest) (*SetNamespaceResponse, error)
 	// Recomputes the id of every node of a namespace, or of the whole store, and checks links, folds and
 	// indexes. The stream reports progress and problems. A problem is not an error of the call. Writers do not
 	// wait.
@@ -124,6 +153,9 @@ type UnimplementedAdminServiceServer struct{}
 
 func (UnimplementedAdminServiceServer) NamespaceStats(context.Context, *NamespaceStatsRequest) (*NamespaceStatsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method NamespaceStats not implemented")
+}
+func (UnimplementedAdminServiceServer) SetNamespace(context.Context, *SetNamespaceRequest) (*SetNamespaceResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetNamespace not implemented")
 }
 func (UnimplementedAdminServiceServer) Verify(*VerifyRequest, grpc.ServerStreamingServer[VerifyResponse]) error {
 	return status.Error(codes.Unimplemented, "method Verify not implemented")
@@ -167,6 +199,24 @@ func _AdminService_NamespaceStats_Handler(srv interface{}, ctx context.Context, 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AdminService_SetNamespace_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SetNamespaceRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).SetNamespace(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_SetNamespace_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).SetNamespace(ctx, req.(*SetNamespaceRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _AdminService_Verify_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(VerifyRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -188,6 +238,10 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "NamespaceStats",
 			Handler:    _AdminService_NamespaceStats_Handler,
+		},
+		{
+			MethodName: "SetNamespace",
+			Handler:    _AdminService_SetNamespace_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -100,6 +100,9 @@ const (
 	// AliasConflicts has the alias, its node and its revision. Read the new head and decide again. If
 	// `AliasConflict.only_compacted` is true, append to the new head.
 	ErrorReason_ERROR_REASON_ALIAS_MOVED ErrorReason = 31
+	// ABORTED. The settings of the namespace have another revision. Read them with NamespaceStats and decide
+	// again.
+	ErrorReason_ERROR_REASON_SETTINGS_CHANGED ErrorReason = 32
 	// FAILED_PRECONDITION. The node in `after_id`, `through_id` or `before` is neither the head nor an ancestor
 	// of it.
 	ErrorReason_ERROR_REASON_NOT_AN_ANCESTOR ErrorReason = 40
@@ -179,6 +182,7 @@ var (
 		23:  "ERROR_REASON_TOOL_CALL_NOT_FOUND",
 		30:  "ERROR_REASON_ALIAS_EXISTS",
 		31:  "ERROR_REASON_ALIAS_MOVED",
+		32:  "ERROR_REASON_SETTINGS_CHANGED",
 		40:  "ERROR_REASON_NOT_AN_ANCESTOR",
 		41:  "ERROR_REASON_OPEN_TOOL_CALLS",
 		42:  "ERROR_REASON_ALREADY_COVERED",
@@ -217,6 +221,7 @@ var (
 		"ERROR_REASON_TOOL_CALL_NOT_FOUND":  23,
 		"ERROR_REASON_ALIAS_EXISTS":         30,
 		"ERROR_REASON_ALIAS_MOVED":          31,
+		"ERROR_REASON_SETTINGS_CHANGED":     32,
 		"ERROR_REASON_NOT_AN_ANCESTOR":      40,
 		"ERROR_REASON_OPEN_TOOL_CALLS":      41,
 		"ERROR_REASON_ALREADY_COVERED":      42,
@@ -271,7 +276,7 @@ var File_transcript_v1_error_reason_proto protoreflect.FileDescriptor
 
 const file_transcript_v1_error_reason_proto_rawDesc = "" +
 	"\n" +
-	" transcript/v1/error_reason.proto\x12\rtranscript.v1*\xbb\t\n" +
+	" transcript/v1/error_reason.proto\x12\rtranscript.v1*\xde\t\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12\"\n" +
@@ -288,7 +293,8 @@ const file_transcript_v1_error_reason_proto_rawDesc = "" +
 	"\x1dERROR_REASON_PARENT_NOT_FOUND\x10\x16\x12$\n" +
 	" ERROR_REASON_TOOL_CALL_NOT_FOUND\x10\x17\x12\x1d\n" +
 	"\x19ERROR_REASON_ALIAS_EXISTS\x10\x1e\x12\x1c\n" +
-	"\x18ERROR_REASON_ALIAS_MOVED\x10\x1f\x12 \n" +
+	"\x18ERROR_REASON_ALIAS_MOVED\x10\x1f\x12!\n" +
+	"\x1dERROR_REASON_SETTINGS_CHANGED\x10 \x12 \n" +
 	"\x1cERROR_REASON_NOT_AN_ANCESTOR\x10(\x12 \n" +
 	"\x1cERROR_REASON_OPEN_TOOL_CALLS\x10)\x12 \n" +
 	"\x1cERROR_REASON_ALREADY_COVERED\x10*\x12\x1c\n" +

@@ -8452,6 +8452,162 @@ func (x *VariableInfo) GetIteration() int64 {
 	return 0
 }
 
+// Request of ListNamespaces.
+type ListNamespacesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The most namespaces to return: at most 1,000. 0 means 100. A larger number means 1,000. Not negative.
+	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The `next_page_token` of the page before. Empty: the first page. See docs/api.md#paging.
+	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListNamespacesRequest) Reset() {
+	*x = ListNamespacesRequest{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[82]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListNamespacesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListNamespacesRequest) ProtoMessage() {}
+
+func (x *ListNamespacesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[82]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListNamespacesRequest.ProtoReflect.Descriptor instead.
+func (*ListNamespacesRequest) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{82}
+}
+
+func (x *ListNamespacesRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListNamespacesRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// A namespace in a list.
+type NamespaceInfo struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name.
+	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NamespaceInfo) Reset() {
+	*x = NamespaceInfo{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[83]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NamespaceInfo) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NamespaceInfo) ProtoMessage() {}
+
+func (x *NamespaceInfo) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[83]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NamespaceInfo.ProtoReflect.Descriptor instead.
+func (*NamespaceInfo) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{83}
+}
+
+func (x *NamespaceInfo) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+// Response of ListNamespaces.
+type ListNamespacesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The namespaces. A page may be short or empty before the last page.
+	Namespaces []*NamespaceInfo `protobuf:"bytes,1,rep,name=namespaces,proto3" json:"namespaces,omitempty"`
+	// The token of the next page. Empty: this is the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListNamespacesResponse) Reset() {
+	*x = ListNamespacesResponse{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[84]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListNamespacesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListNamespacesResponse) ProtoMessage() {}
+
+func (x *ListNamespacesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[84]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListNamespacesResponse.ProtoReflect.Descriptor instead.
+func (*ListNamespacesResponse) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{84}
+}
+
+func (x *ListNamespacesResponse) GetNamespaces() []*NamespaceInfo {
+	if x != nil {
+		return x.Namespaces
+	}
+	return nil
+}
+
+func (x *ListNamespacesResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
 // Request of ServerInfo.
 type ServerInfoRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -8461,7 +8617,7 @@ type ServerInfoRequest struct {
 
 func (x *ServerInfoRequest) Reset() {
 	*x = ServerInfoRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[82]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8473,7 +8629,7 @@ func (x *ServerInfoRequest) String() string {
 func (*ServerInfoRequest) ProtoMessage() {}
 
 func (x *ServerInfoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[82]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8486,7 +8642,7 @@ func (x *ServerInfoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServerInfoRequest.ProtoReflect.Descriptor instead.
 func (*ServerInfoRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{82}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{85}
 }
 
 // Response of ServerInfo.
@@ -8512,7 +8668,7 @@ type ServerInfoResponse struct {
 
 func (x *ServerInfoResponse) Reset() {
 	*x = ServerInfoResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[83]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8524,7 +8680,7 @@ func (x *ServerInfoResponse) String() string {
 func (*ServerInfoResponse) ProtoMessage() {}
 
 func (x *ServerInfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[83]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8537,7 +8693,7 @@ func (x *ServerInfoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServerInfoResponse.ProtoReflect.Descriptor instead.
 func (*ServerInfoResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{83}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *ServerInfoResponse) GetServerVersion() string {
@@ -8682,7 +8838,7 @@ type ServerLimits struct {
 
 func (x *ServerLimits) Reset() {
 	*x = ServerLimits{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[84]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8694,7 +8850,7 @@ func (x *ServerLimits) String() string {
 func (*ServerLimits) ProtoMessage() {}
 
 func (x *ServerLimits) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[84]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8707,7 +8863,7 @@ func (x *ServerLimits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServerLimits.ProtoReflect.Descriptor instead.
 func (*ServerLimits) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{84}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *ServerLimits) GetRequestBytes() int32 {
@@ -9695,7 +9851,18 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x06set_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x05setAt\x12!\n" +
 	"\titeration\x18\a \x01(\x03H\x00R\titeration\x88\x01\x01B\f\n" +
 	"\n" +
-	"_iteration\"\x13\n" +
+	"_iteration\"S\n" +
+	"\x15ListNamespacesRequest\x12\x1b\n" +
+	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x02 \x01(\tR\tpageToken\"#\n" +
+	"\rNamespaceInfo\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"~\n" +
+	"\x16ListNamespacesResponse\x12<\n" +
+	"\n" +
+	"namespaces\x18\x01 \x03(\v2\x1c.transcript.v1.NamespaceInfoR\n" +
+	"namespaces\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x13\n" +
 	"\x11ServerInfoRequest\"\xe2\x01\n" +
 	"\x12ServerInfoResponse\x12%\n" +
 	"\x0eserver_version\x18\x01 \x01(\tR\rserverVersion\x12\x19\n" +
@@ -9837,7 +10004,7 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x17INHERITANCE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10INHERITANCE_NONE\x10\x01\x12\x19\n" +
 	"\x15INHERITANCE_ARGUMENTS\x10\x02\x12\x16\n" +
-	"\x12INHERITANCE_PREFIX\x10\x032\x91\r\n" +
+	"\x12INHERITANCE_PREFIX\x10\x032\xf0\r\n" +
 	"\x11TranscriptService\x12H\n" +
 	"\aPutNode\x12\x1d.transcript.v1.PutNodeRequest\x1a\x1e.transcript.v1.PutNodeResponse\x12K\n" +
 	"\bPutNodes\x12\x1e.transcript.v1.PutNodesRequest\x1a\x1f.transcript.v1.PutNodesResponse\x12B\n" +
@@ -9857,7 +10024,8 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x0eRecallToolCall\x12$.transcript.v1.RecallToolCallRequest\x1a%.transcript.v1.RecallToolCallResponse\x12E\n" +
 	"\x06Search\x12\x1c.transcript.v1.SearchRequest\x1a\x1d.transcript.v1.SearchResponse\x12T\n" +
 	"\vReplayTools\x12!.transcript.v1.ReplayToolsRequest\x1a\".transcript.v1.ReplayToolsResponse\x12K\n" +
-	"\bDescribe\x12\x1e.transcript.v1.DescribeRequest\x1a\x1f.transcript.v1.DescribeResponse\x12Q\n" +
+	"\bDescribe\x12\x1e.transcript.v1.DescribeRequest\x1a\x1f.transcript.v1.DescribeResponse\x12]\n" +
+	"\x0eListNamespaces\x12$.transcript.v1.ListNamespacesRequest\x1a%.transcript.v1.ListNamespacesResponse\x12Q\n" +
 	"\n" +
 	"ServerInfo\x12 .transcript.v1.ServerInfoRequest\x1a!.transcript.v1.ServerInfoResponseBCZAgithub.com/transcriptd/transcriptd/gen/transcript/v1;transcriptv1b\x06proto3"
 
@@ -9874,7 +10042,7 @@ func file_transcript_v1_transcript_service_proto_rawDescGZIP() []byte {
 }
 
 var file_transcript_v1_transcript_service_proto_enumTypes = make([]protoimpl.EnumInfo, 14)
-var file_transcript_v1_transcript_service_proto_msgTypes = make([]protoimpl.MessageInfo, 88)
+var file_transcript_v1_transcript_service_proto_msgTypes = make([]protoimpl.MessageInfo, 91)
 var file_transcript_v1_transcript_service_proto_goTypes = []any{
 	(SortOrder)(0),                   // 0: transcript.v1.SortOrder
 	(View)(0),                        // 1: transcript.v1.View
@@ -9972,41 +10140,44 @@ var file_transcript_v1_transcript_service_proto_goTypes = []any{
 	(*SpawnedChain)(nil),             // 93: transcript.v1.SpawnedChain
 	(*ToolUse)(nil),                  // 94: transcript.v1.ToolUse
 	(*VariableInfo)(nil),             // 95: transcript.v1.VariableInfo
-	(*ServerInfoRequest)(nil),        // 96: transcript.v1.ServerInfoRequest
-	(*ServerInfoResponse)(nil),       // 97: transcript.v1.ServerInfoResponse
-	(*ServerLimits)(nil),             // 98: transcript.v1.ServerLimits
-	nil,                              // 99: transcript.v1.MessageNote.AttributesEntry
-	nil,                              // 100: transcript.v1.Labels.EntriesEntry
-	nil,                              // 101: transcript.v1.AliasInfo.LabelsEntry
-	(*timestamppb.Timestamp)(nil),    // 102: google.protobuf.Timestamp
-	(*Message)(nil),                  // 103: transcript.v1.Message
-	(*MetadataEntry)(nil),            // 104: transcript.v1.MetadataEntry
-	(*durationpb.Duration)(nil),      // 105: google.protobuf.Duration
-	(*Metadata)(nil),                 // 106: transcript.v1.Metadata
-	(Role)(0),                        // 107: transcript.v1.Role
-	(*ToolCall)(nil),                 // 108: transcript.v1.ToolCall
-	(*Part)(nil),                     // 109: transcript.v1.Part
+	(*ListNamespacesRequest)(nil),    // 96: transcript.v1.ListNamespacesRequest
+	(*NamespaceInfo)(nil),            // 97: transcript.v1.NamespaceInfo
+	(*ListNamespacesResponse)(nil),   // 98: transcript.v1.ListNamespacesResponse
+	(*ServerInfoRequest)(nil),        // 99: transcript.v1.ServerInfoRequest
+	(*ServerInfoResponse)(nil),       // 100: transcript.v1.ServerInfoResponse
+	(*ServerLimits)(nil),             // 101: transcript.v1.ServerLimits
+	nil,                              // 102: transcript.v1.MessageNote.AttributesEntry
+	nil,                              // 103: transcript.v1.Labels.EntriesEntry
+	nil,                              // 104: transcript.v1.AliasInfo.LabelsEntry
+	(*timestamppb.Timestamp)(nil),    // 105: google.protobuf.Timestamp
+	(*Message)(nil),                  // 106: transcript.v1.Message
+	(*MetadataEntry)(nil),            // 107: transcript.v1.MetadataEntry
+	(*durationpb.Duration)(nil),      // 108: google.protobuf.Duration
+	(*Metadata)(nil),                 // 109: transcript.v1.Metadata
+	(Role)(0),                        // 110: transcript.v1.Role
+	(*ToolCall)(nil),                 // 111: transcript.v1.ToolCall
+	(*Part)(nil),                     // 112: transcript.v1.Part
 }
 var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
-	102, // 0: transcript.v1.MessageNote.sent_at:type_name -> google.protobuf.Timestamp
-	99,  // 1: transcript.v1.MessageNote.attributes:type_name -> transcript.v1.MessageNote.AttributesEntry
-	100, // 2: transcript.v1.Labels.entries:type_name -> transcript.v1.Labels.EntriesEntry
+	105, // 0: transcript.v1.MessageNote.sent_at:type_name -> google.protobuf.Timestamp
+	102, // 1: transcript.v1.MessageNote.attributes:type_name -> transcript.v1.MessageNote.AttributesEntry
+	103, // 2: transcript.v1.Labels.entries:type_name -> transcript.v1.Labels.EntriesEntry
 	17,  // 3: transcript.v1.AliasUpdate.precondition:type_name -> transcript.v1.AliasPrecondition
 	18,  // 4: transcript.v1.AliasUpdate.labels:type_name -> transcript.v1.Labels
 	21,  // 5: transcript.v1.ChainCounters.full:type_name -> transcript.v1.Counters
 	21,  // 6: transcript.v1.ChainCounters.effective:type_name -> transcript.v1.Counters
 	14,  // 7: transcript.v1.PutNodeRequest.parent:type_name -> transcript.v1.NodeRef
-	103, // 8: transcript.v1.PutNodeRequest.messages:type_name -> transcript.v1.Message
+	106, // 8: transcript.v1.PutNodeRequest.messages:type_name -> transcript.v1.Message
 	15,  // 9: transcript.v1.PutNodeRequest.notes:type_name -> transcript.v1.MessageNote
-	104, // 10: transcript.v1.PutNodeRequest.metadata:type_name -> transcript.v1.MetadataEntry
+	107, // 10: transcript.v1.PutNodeRequest.metadata:type_name -> transcript.v1.MetadataEntry
 	16,  // 11: transcript.v1.PutNodeRequest.spawned_from:type_name -> transcript.v1.SpawnedFromRef
 	19,  // 12: transcript.v1.PutNodeRequest.aliases:type_name -> transcript.v1.AliasUpdate
 	20,  // 13: transcript.v1.PutNodeResponse.aliases:type_name -> transcript.v1.AliasResult
 	22,  // 14: transcript.v1.PutNodeResponse.counters:type_name -> transcript.v1.ChainCounters
 	14,  // 15: transcript.v1.NewNode.parent:type_name -> transcript.v1.NodeRef
-	103, // 16: transcript.v1.NewNode.messages:type_name -> transcript.v1.Message
+	106, // 16: transcript.v1.NewNode.messages:type_name -> transcript.v1.Message
 	15,  // 17: transcript.v1.NewNode.notes:type_name -> transcript.v1.MessageNote
-	104, // 18: transcript.v1.NewNode.metadata:type_name -> transcript.v1.MetadataEntry
+	107, // 18: transcript.v1.NewNode.metadata:type_name -> transcript.v1.MetadataEntry
 	16,  // 19: transcript.v1.NewNode.spawned_from:type_name -> transcript.v1.SpawnedFromRef
 	19,  // 20: transcript.v1.NewNode.aliases:type_name -> transcript.v1.AliasUpdate
 	25,  // 21: transcript.v1.PutNodesRequest.nodes:type_name -> transcript.v1.NewNode
@@ -10017,25 +10188,25 @@ var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
 	28,  // 26: transcript.v1.AliasRequest.aliases:type_name -> transcript.v1.AliasMove
 	20,  // 27: transcript.v1.AliasResponse.aliases:type_name -> transcript.v1.AliasResult
 	17,  // 28: transcript.v1.DeleteAliasRequest.precondition:type_name -> transcript.v1.AliasPrecondition
-	102, // 29: transcript.v1.DeleteAliasesRequest.moved_before:type_name -> google.protobuf.Timestamp
+	105, // 29: transcript.v1.DeleteAliasesRequest.moved_before:type_name -> google.protobuf.Timestamp
 	35,  // 30: transcript.v1.DeleteAliasesResponse.aliases:type_name -> transcript.v1.AliasInfo
-	102, // 31: transcript.v1.DeleteAliasesResponse.moved_before:type_name -> google.protobuf.Timestamp
-	102, // 32: transcript.v1.AliasInfo.moved_at:type_name -> google.protobuf.Timestamp
-	101, // 33: transcript.v1.AliasInfo.labels:type_name -> transcript.v1.AliasInfo.LabelsEntry
+	105, // 31: transcript.v1.DeleteAliasesResponse.moved_before:type_name -> google.protobuf.Timestamp
+	105, // 32: transcript.v1.AliasInfo.moved_at:type_name -> google.protobuf.Timestamp
+	104, // 33: transcript.v1.AliasInfo.labels:type_name -> transcript.v1.AliasInfo.LabelsEntry
 	37,  // 34: transcript.v1.AliasInfo.loop:type_name -> transcript.v1.AliasLoop
-	102, // 35: transcript.v1.DeletedAlias.deleted_at:type_name -> google.protobuf.Timestamp
+	105, // 35: transcript.v1.DeletedAlias.deleted_at:type_name -> google.protobuf.Timestamp
 	8,   // 36: transcript.v1.AliasLoop.state:type_name -> transcript.v1.RunLoopState
 	9,   // 37: transcript.v1.AliasLoop.outcome:type_name -> transcript.v1.RunOutcome
-	102, // 38: transcript.v1.AliasLoop.started_at:type_name -> google.protobuf.Timestamp
-	102, // 39: transcript.v1.AliasLoop.last_put_at:type_name -> google.protobuf.Timestamp
+	105, // 38: transcript.v1.AliasLoop.started_at:type_name -> google.protobuf.Timestamp
+	105, // 39: transcript.v1.AliasLoop.last_put_at:type_name -> google.protobuf.Timestamp
 	35,  // 40: transcript.v1.ResolveAliasResponse.alias:type_name -> transcript.v1.AliasInfo
 	22,  // 41: transcript.v1.ResolveAliasResponse.counters:type_name -> transcript.v1.ChainCounters
 	0,   // 42: transcript.v1.ListAliasesRequest.order:type_name -> transcript.v1.SortOrder
 	35,  // 43: transcript.v1.ListAliasesResponse.aliases:type_name -> transcript.v1.AliasInfo
-	102, // 44: transcript.v1.ListAliasesResponse.now:type_name -> google.protobuf.Timestamp
-	102, // 45: transcript.v1.AliasHistoryEntry.began_at:type_name -> google.protobuf.Timestamp
+	105, // 44: transcript.v1.ListAliasesResponse.now:type_name -> google.protobuf.Timestamp
+	105, // 45: transcript.v1.AliasHistoryEntry.began_at:type_name -> google.protobuf.Timestamp
 	43,  // 46: transcript.v1.ListAliasHistoryResponse.entries:type_name -> transcript.v1.AliasHistoryEntry
-	105, // 47: transcript.v1.Policy.max_age:type_name -> google.protobuf.Duration
+	108, // 47: transcript.v1.Policy.max_age:type_name -> google.protobuf.Duration
 	46,  // 48: transcript.v1.Policy.clear_tool_results:type_name -> transcript.v1.ClearToolResults
 	2,   // 49: transcript.v1.Policy.tool_trace:type_name -> transcript.v1.ToolTrace
 	3,   // 50: transcript.v1.Policy.preset:type_name -> transcript.v1.Preset
@@ -10048,15 +10219,15 @@ var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
 	5,   // 57: transcript.v1.NodeInfo.content:type_name -> transcript.v1.NodeContent
 	15,  // 58: transcript.v1.NodeInfo.notes:type_name -> transcript.v1.MessageNote
 	50,  // 59: transcript.v1.NodeInfo.envelope:type_name -> transcript.v1.EnvelopeInfo
-	102, // 60: transcript.v1.NodeInfo.first_put_at:type_name -> google.protobuf.Timestamp
-	104, // 61: transcript.v1.NodeInfo.metadata:type_name -> transcript.v1.MetadataEntry
+	105, // 60: transcript.v1.NodeInfo.first_put_at:type_name -> google.protobuf.Timestamp
+	107, // 61: transcript.v1.NodeInfo.metadata:type_name -> transcript.v1.MetadataEntry
 	16,  // 62: transcript.v1.EnvelopeInfo.spawned_from:type_name -> transcript.v1.SpawnedFromRef
 	6,   // 63: transcript.v1.Finding.kind:type_name -> transcript.v1.FindingKind
 	51,  // 64: transcript.v1.Report.findings:type_name -> transcript.v1.Finding
 	53,  // 65: transcript.v1.Report.left_out:type_name -> transcript.v1.LeftOut
 	54,  // 66: transcript.v1.Report.window:type_name -> transcript.v1.Window
 	45,  // 67: transcript.v1.Report.policy:type_name -> transcript.v1.Policy
-	103, // 68: transcript.v1.AssembleResponse.messages:type_name -> transcript.v1.Message
+	106, // 68: transcript.v1.AssembleResponse.messages:type_name -> transcript.v1.Message
 	22,  // 69: transcript.v1.AssembleResponse.counters:type_name -> transcript.v1.ChainCounters
 	52,  // 70: transcript.v1.AssembleResponse.report:type_name -> transcript.v1.Report
 	49,  // 71: transcript.v1.AssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
@@ -10067,22 +10238,22 @@ var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
 	45,  // 76: transcript.v1.StreamAssembleRequest.policy:type_name -> transcript.v1.Policy
 	47,  // 77: transcript.v1.StreamAssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
 	71,  // 78: transcript.v1.StreamAssembleRequest.before:type_name -> transcript.v1.MessagePlace
-	103, // 79: transcript.v1.StreamAssembleResponse.messages:type_name -> transcript.v1.Message
+	106, // 79: transcript.v1.StreamAssembleResponse.messages:type_name -> transcript.v1.Message
 	22,  // 80: transcript.v1.StreamAssembleResponse.counters:type_name -> transcript.v1.ChainCounters
 	52,  // 81: transcript.v1.StreamAssembleResponse.report:type_name -> transcript.v1.Report
 	49,  // 82: transcript.v1.StreamAssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
 	71,  // 83: transcript.v1.StreamAssembleResponse.begin:type_name -> transcript.v1.MessagePlace
 	14,  // 84: transcript.v1.GetNodeRequest.node:type_name -> transcript.v1.NodeRef
-	103, // 85: transcript.v1.GetNodeResponse.messages:type_name -> transcript.v1.Message
+	106, // 85: transcript.v1.GetNodeResponse.messages:type_name -> transcript.v1.Message
 	49,  // 86: transcript.v1.GetNodeResponse.info:type_name -> transcript.v1.NodeInfo
-	106, // 87: transcript.v1.GetNodeResponse.metadata:type_name -> transcript.v1.Metadata
-	102, // 88: transcript.v1.GetNodeResponse.first_put_at:type_name -> google.protobuf.Timestamp
+	109, // 87: transcript.v1.GetNodeResponse.metadata:type_name -> transcript.v1.Metadata
+	105, // 88: transcript.v1.GetNodeResponse.first_put_at:type_name -> google.protobuf.Timestamp
 	22,  // 89: transcript.v1.GetNodeResponse.counters:type_name -> transcript.v1.ChainCounters
-	107, // 90: transcript.v1.GetNodeResponse.roles:type_name -> transcript.v1.Role
+	110, // 90: transcript.v1.GetNodeResponse.roles:type_name -> transcript.v1.Role
 	59,  // 91: transcript.v1.GetNodesResponse.nodes:type_name -> transcript.v1.GetNodeResponse
 	14,  // 92: transcript.v1.ListChildrenRequest.node:type_name -> transcript.v1.NodeRef
-	102, // 93: transcript.v1.ChildNode.first_put_at:type_name -> google.protobuf.Timestamp
-	107, // 94: transcript.v1.ChildNode.roles:type_name -> transcript.v1.Role
+	105, // 93: transcript.v1.ChildNode.first_put_at:type_name -> google.protobuf.Timestamp
+	110, // 94: transcript.v1.ChildNode.roles:type_name -> transcript.v1.Role
 	63,  // 95: transcript.v1.ListChildrenResponse.children:type_name -> transcript.v1.ChildNode
 	66,  // 96: transcript.v1.AliasConflicts.conflicts:type_name -> transcript.v1.AliasConflict
 	14,  // 97: transcript.v1.CompactRequest.head:type_name -> transcript.v1.NodeRef
@@ -10096,49 +10267,49 @@ var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
 	10,  // 105: transcript.v1.ToolCallSummary.state:type_name -> transcript.v1.ToolCallState
 	71,  // 106: transcript.v1.ToolCallSummary.call_place:type_name -> transcript.v1.MessagePlace
 	71,  // 107: transcript.v1.ToolCallSummary.result_place:type_name -> transcript.v1.MessagePlace
-	102, // 108: transcript.v1.ToolCallSummary.called_at:type_name -> google.protobuf.Timestamp
-	102, // 109: transcript.v1.ToolCallSummary.answered_at:type_name -> google.protobuf.Timestamp
+	105, // 108: transcript.v1.ToolCallSummary.called_at:type_name -> google.protobuf.Timestamp
+	105, // 109: transcript.v1.ToolCallSummary.answered_at:type_name -> google.protobuf.Timestamp
 	14,  // 110: transcript.v1.ListRunLoopsRequest.head:type_name -> transcript.v1.NodeRef
 	71,  // 111: transcript.v1.RunLoop.first:type_name -> transcript.v1.MessagePlace
 	71,  // 112: transcript.v1.RunLoop.last:type_name -> transcript.v1.MessagePlace
-	102, // 113: transcript.v1.RunLoop.started_at:type_name -> google.protobuf.Timestamp
-	102, // 114: transcript.v1.RunLoop.ended_at:type_name -> google.protobuf.Timestamp
+	105, // 113: transcript.v1.RunLoop.started_at:type_name -> google.protobuf.Timestamp
+	105, // 114: transcript.v1.RunLoop.ended_at:type_name -> google.protobuf.Timestamp
 	8,   // 115: transcript.v1.RunLoop.state:type_name -> transcript.v1.RunLoopState
 	72,  // 116: transcript.v1.RunLoop.tool_calls:type_name -> transcript.v1.ToolCallSummary
 	9,   // 117: transcript.v1.RunLoop.outcome:type_name -> transcript.v1.RunOutcome
 	74,  // 118: transcript.v1.ListRunLoopsResponse.run_loops:type_name -> transcript.v1.RunLoop
 	14,  // 119: transcript.v1.RecallToolCallRequest.head:type_name -> transcript.v1.NodeRef
-	108, // 120: transcript.v1.RecallToolCallResponse.call:type_name -> transcript.v1.ToolCall
+	111, // 120: transcript.v1.RecallToolCallResponse.call:type_name -> transcript.v1.ToolCall
 	71,  // 121: transcript.v1.RecallToolCallResponse.call_place:type_name -> transcript.v1.MessagePlace
 	10,  // 122: transcript.v1.RecallToolCallResponse.state:type_name -> transcript.v1.ToolCallState
-	109, // 123: transcript.v1.RecallToolCallResponse.parts:type_name -> transcript.v1.Part
+	112, // 123: transcript.v1.RecallToolCallResponse.parts:type_name -> transcript.v1.Part
 	71,  // 124: transcript.v1.RecallToolCallResponse.result_place:type_name -> transcript.v1.MessagePlace
-	102, // 125: transcript.v1.RecallToolCallResponse.sent_at:type_name -> google.protobuf.Timestamp
+	105, // 125: transcript.v1.RecallToolCallResponse.sent_at:type_name -> google.protobuf.Timestamp
 	14,  // 126: transcript.v1.SearchRequest.head:type_name -> transcript.v1.NodeRef
-	107, // 127: transcript.v1.SearchRequest.roles:type_name -> transcript.v1.Role
-	102, // 128: transcript.v1.SearchRequest.since:type_name -> google.protobuf.Timestamp
-	102, // 129: transcript.v1.SearchRequest.until:type_name -> google.protobuf.Timestamp
+	110, // 127: transcript.v1.SearchRequest.roles:type_name -> transcript.v1.Role
+	105, // 128: transcript.v1.SearchRequest.since:type_name -> google.protobuf.Timestamp
+	105, // 129: transcript.v1.SearchRequest.until:type_name -> google.protobuf.Timestamp
 	71,  // 130: transcript.v1.SearchHit.place:type_name -> transcript.v1.MessagePlace
-	107, // 131: transcript.v1.SearchHit.role:type_name -> transcript.v1.Role
+	110, // 131: transcript.v1.SearchHit.role:type_name -> transcript.v1.Role
 	71,  // 132: transcript.v1.SearchHit.run_loop_place:type_name -> transcript.v1.MessagePlace
 	11,  // 133: transcript.v1.SearchHit.field:type_name -> transcript.v1.SearchField
 	80,  // 134: transcript.v1.SearchHit.matches:type_name -> transcript.v1.TextRange
-	102, // 135: transcript.v1.SearchHit.sent_at:type_name -> google.protobuf.Timestamp
+	105, // 135: transcript.v1.SearchHit.sent_at:type_name -> google.protobuf.Timestamp
 	79,  // 136: transcript.v1.SearchResponse.hits:type_name -> transcript.v1.SearchHit
 	14,  // 137: transcript.v1.ReplayToolsRequest.head:type_name -> transcript.v1.NodeRef
 	10,  // 138: transcript.v1.ReplayedCall.state:type_name -> transcript.v1.ToolCallState
 	71,  // 139: transcript.v1.ReplayedCall.call_place:type_name -> transcript.v1.MessagePlace
 	71,  // 140: transcript.v1.ReplayedCall.result_place:type_name -> transcript.v1.MessagePlace
 	71,  // 141: transcript.v1.ReplayedCall.run_loop_place:type_name -> transcript.v1.MessagePlace
-	102, // 142: transcript.v1.ReplayedCall.called_at:type_name -> google.protobuf.Timestamp
+	105, // 142: transcript.v1.ReplayedCall.called_at:type_name -> google.protobuf.Timestamp
 	83,  // 143: transcript.v1.ReplayToolsResponse.calls:type_name -> transcript.v1.ReplayedCall
 	14,  // 144: transcript.v1.DescribeRequest.head:type_name -> transcript.v1.NodeRef
 	12,  // 145: transcript.v1.DescribeRequest.mode:type_name -> transcript.v1.DescribeMode
-	105, // 146: transcript.v1.DescribeRequest.stale_after:type_name -> google.protobuf.Duration
-	102, // 147: transcript.v1.DescribeRequest.now:type_name -> google.protobuf.Timestamp
+	108, // 146: transcript.v1.DescribeRequest.stale_after:type_name -> google.protobuf.Duration
+	105, // 147: transcript.v1.DescribeRequest.now:type_name -> google.protobuf.Timestamp
 	86,  // 148: transcript.v1.DescribeRequest.variable_names:type_name -> transcript.v1.VariableNames
-	102, // 149: transcript.v1.DescribeResponse.head_first_put_at:type_name -> google.protobuf.Timestamp
-	105, // 150: transcript.v1.DescribeResponse.age:type_name -> google.protobuf.Duration
+	105, // 149: transcript.v1.DescribeResponse.head_first_put_at:type_name -> google.protobuf.Timestamp
+	108, // 150: transcript.v1.DescribeResponse.age:type_name -> google.protobuf.Duration
 	22,  // 151: transcript.v1.DescribeResponse.counters:type_name -> transcript.v1.ChainCounters
 	88,  // 152: transcript.v1.DescribeResponse.loop:type_name -> transcript.v1.LoopStatus
 	90,  // 153: transcript.v1.DescribeResponse.lineage:type_name -> transcript.v1.Lineage
@@ -10146,8 +10317,8 @@ var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
 	95,  // 155: transcript.v1.DescribeResponse.variables:type_name -> transcript.v1.VariableInfo
 	8,   // 156: transcript.v1.LoopStatus.state:type_name -> transcript.v1.RunLoopState
 	71,  // 157: transcript.v1.LoopStatus.first:type_name -> transcript.v1.MessagePlace
-	102, // 158: transcript.v1.LoopStatus.started_at:type_name -> google.protobuf.Timestamp
-	105, // 159: transcript.v1.LoopStatus.open_for:type_name -> google.protobuf.Duration
+	105, // 158: transcript.v1.LoopStatus.started_at:type_name -> google.protobuf.Timestamp
+	108, // 159: transcript.v1.LoopStatus.open_for:type_name -> google.protobuf.Duration
 	89,  // 160: transcript.v1.LoopStatus.pending:type_name -> transcript.v1.PendingCall
 	9,   // 161: transcript.v1.LoopStatus.outcome:type_name -> transcript.v1.RunOutcome
 	91,  // 162: transcript.v1.Lineage.fork_nodes:type_name -> transcript.v1.PathNode
@@ -10157,53 +10328,56 @@ var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
 	93,  // 166: transcript.v1.Lineage.spawned:type_name -> transcript.v1.SpawnedChain
 	16,  // 167: transcript.v1.SpawnedChain.spawned_from:type_name -> transcript.v1.SpawnedFromRef
 	91,  // 168: transcript.v1.VariableInfo.set_by:type_name -> transcript.v1.PathNode
-	102, // 169: transcript.v1.VariableInfo.set_at:type_name -> google.protobuf.Timestamp
-	98,  // 170: transcript.v1.ServerInfoResponse.limits:type_name -> transcript.v1.ServerLimits
-	23,  // 171: transcript.v1.TranscriptService.PutNode:input_type -> transcript.v1.PutNodeRequest
-	26,  // 172: transcript.v1.TranscriptService.PutNodes:input_type -> transcript.v1.PutNodesRequest
-	29,  // 173: transcript.v1.TranscriptService.Alias:input_type -> transcript.v1.AliasRequest
-	31,  // 174: transcript.v1.TranscriptService.DeleteAlias:input_type -> transcript.v1.DeleteAliasRequest
-	33,  // 175: transcript.v1.TranscriptService.DeleteAliases:input_type -> transcript.v1.DeleteAliasesRequest
-	38,  // 176: transcript.v1.TranscriptService.ResolveAlias:input_type -> transcript.v1.ResolveAliasRequest
-	40,  // 177: transcript.v1.TranscriptService.ListAliases:input_type -> transcript.v1.ListAliasesRequest
-	42,  // 178: transcript.v1.TranscriptService.ListAliasHistory:input_type -> transcript.v1.ListAliasHistoryRequest
-	48,  // 179: transcript.v1.TranscriptService.Assemble:input_type -> transcript.v1.AssembleRequest
-	56,  // 180: transcript.v1.TranscriptService.StreamAssemble:input_type -> transcript.v1.StreamAssembleRequest
-	58,  // 181: transcript.v1.TranscriptService.GetNode:input_type -> transcript.v1.GetNodeRequest
-	60,  // 182: transcript.v1.TranscriptService.GetNodes:input_type -> transcript.v1.GetNodesRequest
-	62,  // 183: transcript.v1.TranscriptService.ListChildren:input_type -> transcript.v1.ListChildrenRequest
-	68,  // 184: transcript.v1.TranscriptService.Compact:input_type -> transcript.v1.CompactRequest
-	73,  // 185: transcript.v1.TranscriptService.ListRunLoops:input_type -> transcript.v1.ListRunLoopsRequest
-	76,  // 186: transcript.v1.TranscriptService.RecallToolCall:input_type -> transcript.v1.RecallToolCallRequest
-	78,  // 187: transcript.v1.TranscriptService.Search:input_type -> transcript.v1.SearchRequest
-	82,  // 188: transcript.v1.TranscriptService.ReplayTools:input_type -> transcript.v1.ReplayToolsRequest
-	85,  // 189: transcript.v1.TranscriptService.Describe:input_type -> transcript.v1.DescribeRequest
-	96,  // 190: transcript.v1.TranscriptService.ServerInfo:input_type -> transcript.v1.ServerInfoRequest
-	24,  // 191: transcript.v1.TranscriptService.PutNode:output_type -> transcript.v1.PutNodeResponse
-	27,  // 192: transcript.v1.TranscriptService.PutNodes:output_type -> transcript.v1.PutNodesResponse
-	30,  // 193: transcript.v1.TranscriptService.Alias:output_type -> transcript.v1.AliasResponse
-	32,  // 194: transcript.v1.TranscriptService.DeleteAlias:output_type -> transcript.v1.DeleteAliasResponse
-	34,  // 195: transcript.v1.TranscriptService.DeleteAliases:output_type -> transcript.v1.DeleteAliasesResponse
-	39,  // 196: transcript.v1.TranscriptService.ResolveAlias:output_type -> transcript.v1.ResolveAliasResponse
-	41,  // 197: transcript.v1.TranscriptService.ListAliases:output_type -> transcript.v1.ListAliasesResponse
-	44,  // 198: transcript.v1.TranscriptService.ListAliasHistory:output_type -> transcript.v1.ListAliasHistoryResponse
-	55,  // 199: transcript.v1.TranscriptService.Assemble:output_type -> transcript.v1.AssembleResponse
-	57,  // 200: transcript.v1.TranscriptService.StreamAssemble:output_type -> transcript.v1.StreamAssembleResponse
-	59,  // 201: transcript.v1.TranscriptService.GetNode:output_type -> transcript.v1.GetNodeResponse
-	61,  // 202: transcript.v1.TranscriptService.GetNodes:output_type -> transcript.v1.GetNodesResponse
-	64,  // 203: transcript.v1.TranscriptService.ListChildren:output_type -> transcript.v1.ListChildrenResponse
-	69,  // 204: transcript.v1.TranscriptService.Compact:output_type -> transcript.v1.CompactResponse
-	75,  // 205: transcript.v1.TranscriptService.ListRunLoops:output_type -> transcript.v1.ListRunLoopsResponse
-	77,  // 206: transcript.v1.TranscriptService.RecallToolCall:output_type -> transcript.v1.RecallToolCallResponse
-	81,  // 207: transcript.v1.TranscriptService.Search:output_type -> transcript.v1.SearchResponse
-	84,  // 208: transcript.v1.TranscriptService.ReplayTools:output_type -> transcript.v1.ReplayToolsResponse
-	87,  // 209: transcript.v1.TranscriptService.Describe:output_type -> transcript.v1.DescribeResponse
-	97,  // 210: transcript.v1.TranscriptService.ServerInfo:output_type -> transcript.v1.ServerInfoResponse
-	191, // [191:211] is the sub-list for method output_type
-	171, // [171:191] is the sub-list for method input_type
-	171, // [171:171] is the sub-list for extension type_name
-	171, // [171:171] is the sub-list for extension extendee
-	0,   // [0:171] is the sub-list for field type_name
+	105, // 169: transcript.v1.VariableInfo.set_at:type_name -> google.protobuf.Timestamp
+	97,  // 170: transcript.v1.ListNamespacesResponse.namespaces:type_name -> transcript.v1.NamespaceInfo
+	101, // 171: transcript.v1.ServerInfoResponse.limits:type_name -> transcript.v1.ServerLimits
+	23,  // 172: transcript.v1.TranscriptService.PutNode:input_type -> transcript.v1.PutNodeRequest
+	26,  // 173: transcript.v1.TranscriptService.PutNodes:input_type -> transcript.v1.PutNodesRequest
+	29,  // 174: transcript.v1.TranscriptService.Alias:input_type -> transcript.v1.AliasRequest
+	31,  // 175: transcript.v1.TranscriptService.DeleteAlias:input_type -> transcript.v1.DeleteAliasRequest
+	33,  // 176: transcript.v1.TranscriptService.DeleteAliases:input_type -> transcript.v1.DeleteAliasesRequest
+	38,  // 177: transcript.v1.TranscriptService.ResolveAlias:input_type -> transcript.v1.ResolveAliasRequest
+	40,  // 178: transcript.v1.TranscriptService.ListAliases:input_type -> transcript.v1.ListAliasesRequest
+	42,  // 179: transcript.v1.TranscriptService.ListAliasHistory:input_type -> transcript.v1.ListAliasHistoryRequest
+	48,  // 180: transcript.v1.TranscriptService.Assemble:input_type -> transcript.v1.AssembleRequest
+	56,  // 181: transcript.v1.TranscriptService.StreamAssemble:input_type -> transcript.v1.StreamAssembleRequest
+	58,  // 182: transcript.v1.TranscriptService.GetNode:input_type -> transcript.v1.GetNodeRequest
+	60,  // 183: transcript.v1.TranscriptService.GetNodes:input_type -> transcript.v1.GetNodesRequest
+	62,  // 184: transcript.v1.TranscriptService.ListChildren:input_type -> transcript.v1.ListChildrenRequest
+	68,  // 185: transcript.v1.TranscriptService.Compact:input_type -> transcript.v1.CompactRequest
+	73,  // 186: transcript.v1.TranscriptService.ListRunLoops:input_type -> transcript.v1.ListRunLoopsRequest
+	76,  // 187: transcript.v1.TranscriptService.RecallToolCall:input_type -> transcript.v1.RecallToolCallRequest
+	78,  // 188: transcript.v1.TranscriptService.Search:input_type -> transcript.v1.SearchRequest
+	82,  // 189: transcript.v1.TranscriptService.ReplayTools:input_type -> transcript.v1.ReplayToolsRequest
+	85,  // 190: transcript.v1.TranscriptService.Describe:input_type -> transcript.v1.DescribeRequest
+	96,  // 191: transcript.v1.TranscriptService.ListNamespaces:input_type -> transcript.v1.ListNamespacesRequest
+	99,  // 192: transcript.v1.TranscriptService.ServerInfo:input_type -> transcript.v1.ServerInfoRequest
+	24,  // 193: transcript.v1.TranscriptService.PutNode:output_type -> transcript.v1.PutNodeResponse
+	27,  // 194: transcript.v1.TranscriptService.PutNodes:output_type -> transcript.v1.PutNodesResponse
+	30,  // 195: transcript.v1.TranscriptService.Alias:output_type -> transcript.v1.AliasResponse
+	32,  // 196: transcript.v1.TranscriptService.DeleteAlias:output_type -> transcript.v1.DeleteAliasResponse
+	34,  // 197: transcript.v1.TranscriptService.DeleteAliases:output_type -> transcript.v1.DeleteAliasesResponse
+	39,  // 198: transcript.v1.TranscriptService.ResolveAlias:output_type -> transcript.v1.ResolveAliasResponse
+	41,  // 199: transcript.v1.TranscriptService.ListAliases:output_type -> transcript.v1.ListAliasesResponse
+	44,  // 200: transcript.v1.TranscriptService.ListAliasHistory:output_type -> transcript.v1.ListAliasHistoryResponse
+	55,  // 201: transcript.v1.TranscriptService.Assemble:output_type -> transcript.v1.AssembleResponse
+	57,  // 202: transcript.v1.TranscriptService.StreamAssemble:output_type -> transcript.v1.StreamAssembleResponse
+	59,  // 203: transcript.v1.TranscriptService.GetNode:output_type -> transcript.v1.GetNodeResponse
+	61,  // 204: transcript.v1.TranscriptService.GetNodes:output_type -> transcript.v1.GetNodesResponse
+	64,  // 205: transcript.v1.TranscriptService.ListChildren:output_type -> transcript.v1.ListChildrenResponse
+	69,  // 206: transcript.v1.TranscriptService.Compact:output_type -> transcript.v1.CompactResponse
+	75,  // 207: transcript.v1.TranscriptService.ListRunLoops:output_type -> transcript.v1.ListRunLoopsResponse
+	77,  // 208: transcript.v1.TranscriptService.RecallToolCall:output_type -> transcript.v1.RecallToolCallResponse
+	81,  // 209: transcript.v1.TranscriptService.Search:output_type -> transcript.v1.SearchResponse
+	84,  // 210: transcript.v1.TranscriptService.ReplayTools:output_type -> transcript.v1.ReplayToolsResponse
+	87,  // 211: transcript.v1.TranscriptService.Describe:output_type -> transcript.v1.DescribeResponse
+	98,  // 212: transcript.v1.TranscriptService.ListNamespaces:output_type -> transcript.v1.ListNamespacesResponse
+	100, // 213: transcript.v1.TranscriptService.ServerInfo:output_type -> transcript.v1.ServerInfoResponse
+	193, // [193:214] is the sub-list for method output_type
+	172, // [172:193] is the sub-list for method input_type
+	172, // [172:172] is the sub-list for extension type_name
+	172, // [172:172] is the sub-list for extension extendee
+	0,   // [0:172] is the sub-list for field type_name
 }
 
 func init() { file_transcript_v1_transcript_service_proto_init() }
@@ -10254,7 +10428,7 @@ func file_transcript_v1_transcript_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_transcript_v1_transcript_service_proto_rawDesc), len(file_transcript_v1_transcript_service_proto_rawDesc)),
 			NumEnums:      14,
-			NumMessages:   88,
+			NumMessages:   91,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

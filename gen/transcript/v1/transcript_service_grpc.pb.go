@@ -38,6 +38,7 @@ const (
 	TranscriptService_Search_FullMethodName           = "/transcript.v1.TranscriptService/Search"
 	TranscriptService_ReplayTools_FullMethodName      = "/transcript.v1.TranscriptService/ReplayTools"
 	TranscriptService_Describe_FullMethodName         = "/transcript.v1.TranscriptService/Describe"
+	TranscriptService_ListNamespaces_FullMethodName   = "/transcript.v1.TranscriptService/ListNamespaces"
 	TranscriptService_ServerInfo_FullMethodName       = "/transcript.v1.TranscriptService/ServerInfo"
 )
 
@@ -189,6 +190,11 @@ type TranscriptServiceClient interface {
 	//
 	// Errors: NODE_NOT_FOUND, ALIAS_NOT_FOUND.
 	Describe(ctx context.Context, in *DescribeRequest, opts ...grpc.CallOption) (*DescribeResponse, error)
+	// Lists the namespaces that the caller may read, in the order of the bytes of their names: those that a client
+	// has written to, or that have settings. On a server without principals: all of them.
+	//
+	// Errors: INVALID_PAGE_TOKEN.
+	ListNamespaces(ctx context.Context, in *ListNamespacesRequest, opts ...grpc.CallOption) (*ListNamespacesResponse, error)
 	// Returns the version, the features and the limits of the server. They do not change while the server runs,
 	// so a client calls it once. The server refuses unknown fields. So a client that is newer than the server
 	// sends a later field only if `features` has its feature.
@@ -404,6 +410,16 @@ func (c *transcriptServiceClient) Describe(ctx context.Context, in *DescribeRequ
 	return out, nil
 }
 
+func (c *transcriptServiceClient) ListNamespaces(ctx context.Context, in *ListNamespacesRequest, opts ...grpc.CallOption) (*ListNamespacesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListNamespacesResponse)
+	err := c.cc.Invoke(ctx, TranscriptService_ListNamespaces_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *transcriptServiceClient) ServerInfo(ctx context.Context, in *ServerInfoRequest, opts ...grpc.CallOption) (*ServerInfoResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ServerInfoResponse)
@@ -562,6 +578,11 @@ type TranscriptServiceServer interface {
 	//
 	// Errors: NODE_NOT_FOUND, ALIAS_NOT_FOUND.
 	Describe(context.Context, *DescribeRequest) (*DescribeResponse, error)
+	// Lists the namespaces that the caller may read, in the order of the bytes of their names: those that a client
+	// has written to, or that have settings. On a server without principals: all of them.
+	//
+	// Errors: INVALID_PAGE_TOKEN.
+	ListNamespaces(context.Context, *ListNamespacesRequest) (*ListNamespacesResponse, error)
 	// Returns the version, the features and the limits of the server. They do not change while the server runs,
 	// so a client calls it once. The server refuses unknown fields. So a client that is newer than the server
 	// sends a later field only if `features` has its feature.
@@ -634,6 +655,9 @@ func (UnimplementedTranscriptServiceServer) ReplayTools(context.Context, *Replay
 }
 func (UnimplementedTranscriptServiceServer) Describe(context.Context, *DescribeRequest) (*DescribeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Describe not implemented")
+}
+func (UnimplementedTranscriptServiceServer) ListNamespaces(context.Context, *ListNamespacesRequest) (*ListNamespacesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListNamespaces not implemented")
 }
 func (UnimplementedTranscriptServiceServer) ServerInfo(context.Context, *ServerInfoRequest) (*ServerInfoResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ServerInfo not implemented")
@@ -994,6 +1018,24 @@ func _TranscriptService_Describe_Handler(srv interface{}, ctx context.Context, d
 	return interceptor(ctx, in, info, handler)
 }
 
+func _TranscriptService_ListNamespaces_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListNamespacesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TranscriptServiceServer).ListNamespaces(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: TranscriptService_ListNamespaces_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TranscriptServiceServer).ListNamespaces(ctx, req.(*ListNamespacesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _TranscriptService_ServerInfo_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ServerInfoRequest)
 	if err := dec(in); err != nil {
@@ -1090,6 +1132,10 @@ var TranscriptService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Describe",
 			Handler:    _TranscriptService_Describe_Handler,
+		},
+		{
+			MethodName: "ListNamespaces",
+			Handler:    _TranscriptService_ListNamespaces_Handler,
 		},
 		{
 			MethodName: "ServerInfo",

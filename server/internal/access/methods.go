@@ -69,9 +69,11 @@ var methods = map[string]*Method{
 	transcriptv1.TranscriptService_ResolveAlias_FullMethodName:     {identity.Read, Reads, namespace, ""},
 	transcriptv1.TranscriptService_ListAliases_FullMethodName:      {identity.Read, Reads, namespace, ""},
 	transcriptv1.TranscriptService_ListAliasHistory_FullMethodName: {identity.Read, Reads, namespace, ""},
+	transcriptv1.TranscriptService_ListNamespaces_FullMethodName:   {known, Reads, "", ""}, // lists what the caller may read
 	transcriptv1.TranscriptService_ServerInfo_FullMethodName:       {known, Reads, "", ""},
 
 	transcriptv1.AdminService_NamespaceStats_FullMethodName: {identity.Operate, Reads, namespace, ""},
+	transcriptv1.AdminService_SetNamespace_FullMethodName:   {identity.Admin, Writes, namespace, ""},
 	transcriptv1.AdminService_Verify_FullMethodName:         {identity.Operate, Reads, namespace, "scope"},
 
 	healthv1.Health_Check_FullMethodName: {known, Health, "", ""},

@@ -285,7 +285,7 @@ func (d *changeTxn) apply(namespace string, change *chainstore.Change) (*chainst
 		return nil, err
 	}
 	if d.counters != before {
-		if err := d.judgeQuotas(&before); err != nil {
+		if err := d.judgeQuotas(namespace, &before); err != nil {
 			return nil, err
 		}
 		d.set(layout.CountersKey(d.ns), layout.AppendCounters(nil, &d.counters))

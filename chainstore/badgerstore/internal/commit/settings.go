@@ -83,13 +83,13 @@ func (d *changeTxn) settingsNow() (s layout.Settings, err error) {
 }
 
 // judgeQuotas judges what the change adds to the counters: a chainstore.QuotaError.
-func (d *changeTxn) judgeQuotas(before *layout.Counters) error {
+func (d *changeTxn) judgeQuotas(namespace string, before *layout.Counters) error {
 	s, err := d.settingsNow()
 	if err != nil {
 		return err
 	}
 	was, is := before.Stats(), d.counters.Stats()
-	return s.Allow(&was, &is)
+	return s.Allow(namespace, &was, &is)
 }
 
 // keepSettings remembers the settings of a namespace, as of the last commit, until there are too many.

@@ -1,0 +1,45 @@
+package server
+
+import (
+	"context"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
+)
+
+// SetNamespace replaces the settings of a namespace.
+func (a *admin) SetNamespace(ctx context.Context, req *transcriptv1.SetNamespaceRequest) (*transcriptv1.SetNamespaceResponse, error) {
+	change, err := parseSettings(req)
+	if err != nil {
+		return nil, err
+	}
+	now, err := a.store.SetSettings(ctx, wire.Namespace(req.Namespace), change)
+	if err != nil {
+		return nil, err
+	}
+	return &transcriptv1.SetNamespaceResponse{Settings: namespaceSettings(&now), Revision: now.Revision}, nil
+}
+
+// parseSettings reads what is to be set, and on which condition.
+func parseSettings(req *transcriptv1.SetNamespaceRequest) (c chainstore.SettingsChange, err error) {
+	s := req.Settings
+	if s == nil {
+		return c, wire.InvalidField("settings", "must be set: they replace those of the namespace as a whole")
+	}
+	c.MaxNodes, c.MaxMessageBytes, c.MaxAliases = s.MaxNodes, s.MaxMessageBytes, s.MaxAliases
+	for _, quota := range []struct {
+		field string
+		n     int64
+	}{{"max_nodes", c.MaxNodes}, {"max_message_bytes", c.MaxMessageBytes}, {"max_aliases", c.MaxAliases}} {
+		if quota.n < 0 {
+			return c, wire.InvalidField("settings."+quota.field, "must not be negative; 0 is no limit")
+		}
+	}
+	if req.Revision != nil {
+		if c.Conditioned, c.Revision = true, *req.Revision; c.Revision < 0 {
+			return c, wire.InvalidField("revision", "must not be negative; 0 is that of settings that were never set")
+		}
+	}
+	return c, nil
+}
