@@ -19,9 +19,10 @@ import (
 func goodReads(w *planted) map[string][]proto.Message {
 	chat := byAlias("chat")
 	return map[string][]proto.Message{
-		"ServerInfo":   {&transcriptv1.ServerInfoRequest{}},
-		"ResolveAlias": {&transcriptv1.ResolveAliasRequest{Name: "chat"}},
-		"ListAliases":  {&transcriptv1.ListAliasesRequest{}, &transcriptv1.ListAliasesRequest{IncludeLoops: true, OpenOnly: true}},
+		"ServerInfo":     {&transcriptv1.ServerInfoRequest{}},
+		"ListNamespaces": {&transcriptv1.ListNamespacesRequest{}},
+		"ResolveAlias":   {&transcriptv1.ResolveAliasRequest{Name: "chat"}},
+		"ListAliases":    {&transcriptv1.ListAliasesRequest{}, &transcriptv1.ListAliasesRequest{IncludeLoops: true, OpenOnly: true}},
 		"DeleteAliases": {&transcriptv1.DeleteAliasesRequest{
 			Scope: &transcriptv1.DeleteAliasesRequest_All{All: true}, DryRun: true, MovedBefore: timestamppb.New(time.UnixMilli(1)),
 		}},

@@ -46,6 +46,10 @@ func pages(w *planted) map[string]func(change func(string) string) func(*rig) er
 		reply, err := r.ListAliases(r.ctx(), &transcriptv1.ListAliasesRequest{PageSize: 1, PageToken: token})
 		return reply.GetNextPageToken(), err
 	})
+	add("a page of ListNamespaces", func(r *rig, token string) (string, error) {
+		reply, err := r.ListNamespaces(r.ctx(), &transcriptv1.ListNamespacesRequest{PageSize: 1, PageToken: token})
+		return reply.GetNextPageToken(), err
+	})
 	add("a page of ListAliasHistory", func(r *rig, token string) (string, error) {
 		reply, err := r.ListAliasHistory(r.ctx(), &transcriptv1.ListAliasHistoryRequest{Name: "compacted", PageSize: 1, PageToken: token})
 		return reply.GetNextPageToken(), err

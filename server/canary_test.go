@@ -91,6 +91,10 @@ func TestCanaryInGoodCalls(t *testing.T) {
 	}
 	_, err = r.admin.NamespaceStats(r.ctx(), &transcriptv1.NamespaceStatsRequest{Namespace: canary})
 	add(err)
+	_, err = r.admin.SetNamespace(r.ctx(), &transcriptv1.SetNamespaceRequest{Namespace: canary, Settings: &transcriptv1.NamespaceSettings{MaxNodes: 100}})
+	add(err)
+	_, err = r.ListNamespaces(r.ctx(), &transcriptv1.ListNamespacesRequest{})
+	add(err)
 	_, err = r.DeleteAlias(r.ctx(), &transcriptv1.DeleteAliasRequest{Namespace: canary, Name: name})
 	add(err)
 	_, err = r.DeleteAliases(r.ctx(), &transcriptv1.DeleteAliasesRequest{Namespace: canary, Scope: &transcriptv1.DeleteAliasesRequest_Prefix{Prefix: canary}})

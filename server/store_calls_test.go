@@ -74,7 +74,7 @@ func (s *callStore) during(call func()) []string {
 var (
 	countedCalls = []string{
 		"Alias", "AliasHistory", "Aliases", "Calls", "Chain", "ChainNamed", "Children", "Commit", "Compactions", "Find", "FirstWhere",
-		"Headers", "Nodes", "Rows", "SpawnDepth", "Spawned", "Stats", "Tables", "Verify", "WithCalls",
+		"Headers", "Namespaces", "Nodes", "Rows", "SetSettings", "Settings", "SpawnDepth", "Spawned", "Stats", "Tables", "Verify", "WithCalls",
 	}
 	freeCalls = []string{"After", "Close", "Compaction", "Head", "Info", "Runs", "TokenKeys"}
 )
@@ -135,6 +135,21 @@ func (s *callStore) AliasHistory(ctx context.Context, ns, name string) ([]chains
 func (s *callStore) Stats(ctx context.Context, ns string) (chainstore.Stats, error) {
 	s.ask("Stats")
 	return s.Store.Stats(ctx, ns)
+}
+
+func (s *callStore) Namespaces(ctx context.Context, q chainstore.NamespaceQuery) ([]string, error) {
+	s.ask("Namespaces")
+	return s.Store.Namespaces(ctx, q)
+}
+
+func (s *callStore) Settings(ctx context.Context, ns string) (chainstore.SettingsNow, error) {
+	s.ask("Settings")
+	return s.Store.Settings(ctx, ns)
+}
+
+func (s *callStore) SetSettings(ctx context.Context, ns string, change chainstore.SettingsChange) (chainstore.SettingsNow, error) {
+	s.ask("SetSettings")
+	return s.Store.SetSettings(ctx, ns, change)
 }
 
 func (s *callStore) Verify(ctx context.Context, check chainstore.Check, j chainstore.Judge, report func(chainstore.VerifyReport) error) error {
@@ -441,6 +456,7 @@ func (w *asking) lists() []storeCalls {
 		{"ListAliases", "the next page", 1, "", then(w, w.ListAliases, list(""), list, same[*transcriptv1.ListAliasesResponse])},
 		{"ListAliases", "a page with loops", 1, "", asks(w, w.ListAliases, &transcriptv1.ListAliasesRequest{IncludeLoops: true})},
 		{"ListAliases", "a page of open loops", 1, "", asks(w, w.ListAliases, &transcriptv1.ListAliasesRequest{IncludeLoops: true, OpenOnly: true})},
+		{"ListNamespaces", "a page", 1, "", asks(w, w.ListNamespaces, &transcriptv1.ListNamespacesRequest{PageSize: 1})},
 		{"ListAliasHistory", "a page", 1, "", asks(w, w.ListAliasHistory, &transcriptv1.ListAliasHistoryRequest{Name: "chat"})},
 	}
 }
