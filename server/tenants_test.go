@@ -137,6 +137,7 @@ func (w *tenants) calls() map[string]proto.Message {
 		"ReplayTools": &Replay{Head: head}, "Search": &transcriptv1.SearchRequest{Scope: &transcriptv1.SearchRequest_Head{Head: head}, Pattern: &transcriptv1.SearchRequest_Text{Text: "e"}},
 		"Describe": &transcriptv1.DescribeRequest{Head: head}, "ResolveAlias": &transcriptv1.ResolveAliasRequest{Name: "mine/chat"}, "ListAliases": &transcriptv1.ListAliasesRequest{PageSize: 1},
 		"ListAliasHistory": &transcriptv1.ListAliasHistoryRequest{Name: "mine/chat"}, "NamespaceStats": &transcriptv1.NamespaceStatsRequest{}, "Verify": &transcriptv1.VerifyRequest{},
+		"SetNamespace": &transcriptv1.SetNamespaceRequest{Settings: &transcriptv1.NamespaceSettings{MaxNodes: 1 << 40}},
 	}
 	return all
 }

@@ -59,6 +59,7 @@ func TestGoldenKeys(t *testing.T) {
 		"variables":  {PlaceKey(7, TableVariables, at), "000000075601020304050607080a0b0c0d"},
 		"last put":   {PlaceKey(7, TableLastPut, at), "000000074c01020304050607080a0b0c0d"},
 		"counters":   {CountersKey(7), "0000000743"},
+		"settings":   {SettingsKey(7), "0000000747"},
 	} {
 		if got := hex.EncodeToString(c.key); got != c.want {
 			t.Errorf("%s: %s, must be %s", name, got, c.want)
@@ -78,6 +79,10 @@ func TestGoldenCallHashes(t *testing.T) {
 		}
 	}
 }
+
+var goldenSettings = Settings{SettingsNow: chainstore.SettingsNow{
+	Settings: chainstore.Settings{MaxNodes: 300, MaxMessageBytes: 200, MaxAliases: 2}, Revision: 3,
+}}
 
 // What values look like is part of the storage format: these must not change.
 func TestGoldenValues(t *testing.T) {
@@ -123,6 +128,8 @@ func TestGoldenValues(t *testing.T) {
 		"counters":       {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 0, ""}), "010203040506070809"},
 		"floor":          {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 300, ""}), "010203040506070809ac02"},
 		"later counters": {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 0, "later"}), "01020304050607080900" + "6c61746572"},
+		"settings":       {AppendSettings(nil, &goldenSettings), "03ac02c80102"},
+		"later settings": {AppendSettings(nil, &Settings{SettingsNow: goldenSettings.SettingsNow, Rest: "later"}), "03ac02c80102" + "6c61746572"},
 		"first token key": {
 			AppendTokenKeys(nil, &TokenKeys{TokenKeys: chainstore.TokenKeys{Current: goldenTokenKeys.Previous}}), "0101c801" + goldenID().String(),
 		},
@@ -161,6 +168,10 @@ func TestValuesParse(t *testing.T) {
 			c, err := ParseCounters(b)
 			return AppendCounters(nil, &c), err
 		}, false},
+		"settings": {AppendSettings(nil, &goldenSettings), func(b []byte) ([]byte, error) {
+			s, err := ParseSettings(b)
+			return AppendSettings(nil, &s), err
+		}, true},
 		"token keys": {AppendTokenKeys(nil, &TokenKeys{TokenKeys: goldenTokenKeys}), func(b []byte) ([]byte, error) {
 			k, err := ParseTokenKeys(b)
 			return AppendTokenKeys(nil, &k), err
