@@ -10,9 +10,30 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-// Stats counts the namespace.
+// Stats counts the namespace, and tells its settings, which are nil where they were never set.
 func (c *Client) Stats(ctx context.Context) (*transcriptv1.NamespaceStatsResponse, error) {
 	return read(ctx, c, c.admin.NamespaceStats, &transcriptv1.NamespaceStatsRequest{Namespace: c.options.namespace})
+}
+
+// Namespaces lists the names of namespaces that the caller may read, in the order of their bytes, asking for page after page as it goes. An
+// error ends it. A server without the feature "namespaces" does not have it.
+func (c *Client) Namespaces(ctx context.Context) iter.Seq2[string, error] {
+	return pages(func(token string) (names []string, next string, err error) {
+		res, err := read(ctx, c, c.rpc.ListNamespaces, &transcriptv1.ListNamespacesRequest{PageSize: pageSize, PageToken: token})
+		for _, n := range res.GetNamespaces() {
+			names = append(names, n.Name)
+		}
+		return names, res.GetNextPageToken(), err
+	})
+}
+
+// SetNamespace replaces the settings of the namespace as a whole: what is not set becomes its default, which is no limit. With a revision it
+// does so only if that is the settings' own, as Stats tells it, 0 where they were never set; ErrSettingsChanged, if it is not. nil: whatever
+// they are, and then a call whose reply is lost is not repeated.
+func (c *Client) SetNamespace(ctx context.Context, settings *transcriptv1.NamespaceSettings, revision *int64) (*transcriptv1.SetNamespaceResponse, error) {
+	req := &transcriptv1.SetNamespaceRequest{Namespace: c.options.namespace, Settings: settings, Revision: revision}
+	res, _, err := call(ctx, c, when(revision != nil), c.admin.SetNamespace, req)
+	return res, err
 }
 
 // Check is what Verify is to check, and how. The zero Check is all of the Client's namespace, as fast as it goes.

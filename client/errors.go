@@ -101,6 +101,7 @@ const (
 	ErrToolCallNotFound    = Reason(transcriptv1.ErrorReason_ERROR_REASON_TOOL_CALL_NOT_FOUND)
 	ErrAliasExists         = Reason(transcriptv1.ErrorReason_ERROR_REASON_ALIAS_EXISTS)
 	ErrAliasMoved          = Reason(transcriptv1.ErrorReason_ERROR_REASON_ALIAS_MOVED)
+	ErrSettingsChanged     = Reason(transcriptv1.ErrorReason_ERROR_REASON_SETTINGS_CHANGED)
 	ErrNotAnAncestor       = Reason(transcriptv1.ErrorReason_ERROR_REASON_NOT_AN_ANCESTOR)
 	ErrOpenToolCalls       = Reason(transcriptv1.ErrorReason_ERROR_REASON_OPEN_TOOL_CALLS)
 	ErrNotInView           = Reason(transcriptv1.ErrorReason_ERROR_REASON_NOT_IN_VIEW)
@@ -158,12 +159,17 @@ type Error struct {
 	Deleted *transcriptv1.DeletedAlias
 	// RetryAfter is, of ErrRateLimited, how long it takes until a call is allowed; 0: nothing was said.
 	RetryAfter time.Duration
+	// Quotas are, of ErrQuotaExceeded, those that the call would go over.
+	Quotas []Quota
 	// Candidates are, of ErrAmbiguousPrefix, node ids that fit, in order, at most 10.
 	Candidates []string
 }
 
 // Violation is a field that was refused and the rule that it breaks; it never repeats the value.
 type Violation struct{ Field, Rule string }
+
+// Quota is a bound of a namespace: Subject is "namespace:NAME", Limit says what it bounds, such as "at most 100 nodes".
+type Quota struct{ Subject, Limit string }
 
 // Conflict is a precondition that failed.
 type Conflict struct {
@@ -287,6 +293,10 @@ func (e *Error) read(detail any) {
 		}
 	case *errdetails.RetryInfo:
 		e.RetryAfter = d.RetryDelay.AsDuration()
+	case *errdetails.QuotaFailure:
+		for _, v := range d.Violations {
+			e.Quotas = append(e.Quotas, Quota{Subject: v.Subject, Limit: v.Description})
+		}
 	case *transcriptv1.AliasConflicts:
 		for _, c := range d.Conflicts {
 			e.Conflicts = append(e.Conflicts, Conflict{Field: c.Field, NodeID: c.NodeId, Revision: c.Revision, OnlyCompacted: c.OnlyCompacted})

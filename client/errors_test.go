@@ -17,7 +17,7 @@ import (
 func TestEveryReasonHasASentinel(t *testing.T) {
 	sentinels := []Reason{
 		ErrInvalidField, ErrMalformedRequest, ErrLimitExceeded, ErrDuplicateAlias, ErrAmbiguousPrefix, ErrInvalidPageToken,
-		ErrTooManyOpenCalls, ErrNodeNotFound, ErrAliasNotFound, ErrParentNotFound, ErrAliasExists, ErrAliasMoved,
+		ErrTooManyOpenCalls, ErrNodeNotFound, ErrAliasNotFound, ErrParentNotFound, ErrAliasExists, ErrAliasMoved, ErrSettingsChanged,
 		ErrNotAnAncestor, ErrUseStreamAssemble, ErrDiskFull, ErrTooManyFiles, ErrOverloaded, ErrNodeCorrupt, ErrDraining, ErrStoreFailed,
 		ErrCancelled, ErrDeadlineExceeded, ErrInternal, ErrInvalidPattern, ErrOpenToolCalls, ErrToolCallNotFound,
 		ErrCompactionTooLarge, ErrNotInView, ErrAlreadyCovered, ErrUnauthenticated, ErrPermissionDenied,
@@ -51,13 +51,15 @@ func TestTypedReadsDetails(t *testing.T) {
 		{Field: "aliases[0]", NodeId: "aa"}, {Field: "aliases[2]"},
 	}}
 	prefix := &transcriptv1.AmbiguousPrefix{NodeIds: []string{"aa1", "aa2"}}
+	quotas := &errdetails.QuotaFailure{Violations: []*errdetails.QuotaFailure_Violation{{Subject: "namespace:x", Description: "at most 3 nodes"}}}
 	request := &errdetails.RequestInfo{RequestId: "r-1"}
 	status := refusal(t, codes.Aborted, ErrAliasMoved,
-		bad, protoadapt.MessageV1Of(conflicts), protoadapt.MessageV1Of(prefix), request)
+		bad, protoadapt.MessageV1Of(conflicts), protoadapt.MessageV1Of(prefix), quotas, request)
 	want := &Error{
 		Code: codes.Aborted, Reason: ErrAliasMoved, Message: "why", RequestID: "r-1",
 		Violations: []Violation{{"messages[0].role", "must be set"}},
 		Conflicts:  []Conflict{{Field: "aliases[0]", NodeID: "aa"}, {Field: "aliases[2]"}},
+		Quotas:     []Quota{{"namespace:x", "at most 3 nodes"}},
 		Candidates: []string{"aa1", "aa2"},
 	}
 	got := Typed(status)

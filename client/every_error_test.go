@@ -77,9 +77,13 @@ func methods() map[string]func(context.Context, *Client, *Thread) error {
 			return errors.Join(err, second(c.Start(ctx, Turn{MessageID: "m2", ReplyTo: "m1", Messages: hello})))
 		},
 		"Client.ServerInfo": func(ctx context.Context, c *Client, _ *Thread) error { return second(c.ServerInfo(ctx)) },
-		"Client.Stats":      func(ctx context.Context, c *Client, _ *Thread) error { return second(c.Stats(ctx)) },
-		"Client.Supports":   func(ctx context.Context, c *Client, _ *Thread) error { return second(c.Supports(ctx, "presets")) },
-		"Client.Verify":     func(ctx context.Context, c *Client, _ *Thread) error { return last(c.Verify(ctx, Check{})) },
+		"Client.Namespaces": func(ctx context.Context, c *Client, _ *Thread) error { return last(c.Namespaces(ctx)) },
+		"Client.SetNamespace": func(ctx context.Context, c *Client, _ *Thread) error {
+			return second(c.SetNamespace(ctx, &transcriptv1.NamespaceSettings{}, nil))
+		},
+		"Client.Stats":    func(ctx context.Context, c *Client, _ *Thread) error { return second(c.Stats(ctx)) },
+		"Client.Supports": func(ctx context.Context, c *Client, _ *Thread) error { return second(c.Supports(ctx, "presets")) },
+		"Client.Verify":   func(ctx context.Context, c *Client, _ *Thread) error { return last(c.Verify(ctx, Check{})) },
 
 		"Thread.AnswerUnknown": func(ctx context.Context, _ *Client, t *Thread) error { return t.AnswerUnknown(ctx) },
 		"Thread.Append":        func(ctx context.Context, _ *Client, t *Thread) error { return t.Append(ctx, hello...) },

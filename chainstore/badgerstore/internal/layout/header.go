@@ -32,6 +32,18 @@ func (h *StoreHeader) Has(feature string) bool {
 	return slices.Contains(h.Optional, feature) || slices.Contains(h.Required, feature)
 }
 
+// Tables are those that a namespace may have.
+func (h *StoreHeader) Tables(ns uint32) string {
+	switch {
+	case ns == OwnNamespace:
+		return OwnTables
+	case h.Has(FeatureSettings):
+		return NamespaceTables + string(TableSettings)
+	default:
+		return NamespaceTables
+	}
+}
+
 // Unknown are the required features that this program does not know.
 func (h *StoreHeader) Unknown() []string { return unknown(h.Required) }
 

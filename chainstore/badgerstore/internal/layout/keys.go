@@ -75,9 +75,9 @@ const (
 	TableCounters  = 'C'
 	TableSettings  = 'G'
 
-	// OwnTables are those of namespace 0, namespaceTables those of the others.
+	// OwnTables are those of namespace 0, NamespaceTables those of the others, but for what is of a feature: see StoreHeader.Tables.
 	OwnTables       = "FDNZY"
-	NamespaceTables = "SIAHTPKWXRUVLCG"
+	NamespaceTables = "SIAHTPKWXRUVLC"
 
 	OwnNamespace = 0
 

@@ -146,10 +146,8 @@ func (c *checker) isLater(cur *snapshot.Cursor) bool { return !c.inOne && cur.Ve
 // tables looks for rows of tables that are none. Where there are any, they are one problem for each table; none where they may be of a
 // feature that need not be known.
 func (c *checker) tables() error {
-	known := layout.NamespaceTables
-	if c.Namespace == layout.OwnNamespace {
-		known = layout.OwnTables
-	}
+	header := c.Source.Header.Load()
+	known := header.Tables(c.Namespace)
 	prefix := layout.TableKey(c.Namespace, 0)[:layout.KeyPrefix-1]
 	cur := c.Iterate(prefix)
 	defer cur.Close()
@@ -163,7 +161,7 @@ func (c *checker) tables() error {
 			continue
 		}
 		table := cur.Key()[layout.KeyPrefix-1]
-		if !strings.ContainsRune(known, rune(table)) && !c.Source.Header.Load().Extended() {
+		if !strings.ContainsRune(known, rune(table)) && !header.Extended() {
 			c.problem(nil, "there are rows of table %q, which there is not", table)
 		}
 		if table == math.MaxUint8 {
@@ -211,15 +209,15 @@ func (c *checker) countersRows() error {
 	return err
 }
 
-// settingsRows checks the settings as they are, if there are any: commits heed those alone whose feature the store names.
+// settingsRows checks the settings as they are, in a store that has any.
 func (c *checker) settingsRows() error {
+	if !c.Source.Header.Load().Has(layout.FeatureSettings) {
+		return nil
+	}
 	return c.each(layout.TableSettings, func(key, value []byte) error {
 		c.at.entries++
 		if !bytes.Equal(key, layout.SettingsKey(c.Namespace)) {
 			return layout.CorruptKey(layout.TableSettings)
-		}
-		if !c.Source.Header.Load().Has(layout.FeatureSettings) {
-			c.problem(nil, "there are settings in a store that has none by its header")
 		}
 		_, err := layout.ParseSettings(value)
 		return err
