@@ -65,9 +65,9 @@ const (
 //
 // The comment of each method lists its own reasons. ErrorReason says what each means. Every method can also
 // fail with INVALID_FIELD, MALFORMED_REQUEST, LIMIT_EXCEEDED, OVERLOADED, DRAINING, NODE_CORRUPT, CANCELLED,
-// DEADLINE_EXCEEDED and INTERNAL. A write can also fail with DISK_FULL, TOO_MANY_FILES and STORE_FAILED. On a
-// server that tells callers apart, every method can fail with UNAUTHENTICATED, PERMISSION_DENIED,
-// IDENTITY_UNAVAILABLE, AUDIT_UNAVAILABLE and RATE_LIMITED.
+// DEADLINE_EXCEEDED and INTERNAL. A write can also fail with DISK_FULL, TOO_MANY_FILES, STORE_FAILED
+// and QUOTA_EXCEEDED. On a server that tells callers apart, every method can fail with UNAUTHENTICATED,
+// PERMISSION_DENIED, IDENTITY_UNAVAILABLE, AUDIT_UNAVAILABLE and RATE_LIMITED.
 //
 // A call that fails changes nothing. After CANCELLED, DEADLINE_EXCEEDED, STORE_FAILED, INTERNAL and a failure
 // of the transport the outcome of a write is unknown. docs/api.md#retries says which calls a client may
@@ -453,9 +453,9 @@ func (c *transcriptServiceClient) ServerInfo(ctx context.Context, in *ServerInfo
 //
 // The comment of each method lists its own reasons. ErrorReason says what each means. Every method can also
 // fail with INVALID_FIELD, MALFORMED_REQUEST, LIMIT_EXCEEDED, OVERLOADED, DRAINING, NODE_CORRUPT, CANCELLED,
-// DEADLINE_EXCEEDED and INTERNAL. A write can also fail with DISK_FULL, TOO_MANY_FILES and STORE_FAILED. On a
-// server that tells callers apart, every method can fail with UNAUTHENTICATED, PERMISSION_DENIED,
-// IDENTITY_UNAVAILABLE, AUDIT_UNAVAILABLE and RATE_LIMITED.
+// DEADLINE_EXCEEDED and INTERNAL. A write can also fail with DISK_FULL, TOO_MANY_FILES, STORE_FAILED
+// and QUOTA_EXCEEDED. On a server that tells callers apart, every method can fail with UNAUTHENTICATED,
+// PERMISSION_DENIED, IDENTITY_UNAVAILABLE, AUDIT_UNAVAILABLE and RATE_LIMITED.
 //
 // A call that fails changes nothing. After CANCELLED, DEADLINE_EXCEEDED, STORE_FAILED, INTERNAL and a failure
 // of the transport the outcome of a write is unknown. docs/api.md#retries says which calls a client may
