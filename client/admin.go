@@ -32,7 +32,7 @@ func (c *Client) Namespaces(ctx context.Context) iter.Seq2[string, error] {
 // they are, and then a call whose reply is lost is not repeated.
 func (c *Client) SetNamespace(ctx context.Context, settings *transcriptv1.NamespaceSettings, revision *int64) (*transcriptv1.SetNamespaceResponse, error) {
 	req := &transcriptv1.SetNamespaceRequest{Namespace: c.options.namespace, Settings: settings, Revision: revision}
-	res, _, err := call(ctx, c, when(revision != nil), c.admin.SetNamespace, req)
+	res, _, err := call(ctx, c, when(repeatableSettings(req)), c.admin.SetNamespace, req)
 	return res, err
 }
 

@@ -168,8 +168,14 @@ type Error struct {
 // Violation is a field that was refused and the rule that it breaks; it never repeats the value.
 type Violation struct{ Field, Rule string }
 
-// Quota is a bound of a namespace: Subject is "namespace:NAME", Limit says what it bounds, such as "at most 100 nodes".
-type Quota struct{ Subject, Limit string }
+// Quota is a bound of a namespace.
+type Quota struct {
+	// Setting is the field of NamespaceSettings that has it, such as "max_nodes", and Limit its value.
+	Setting string
+	Limit   int64
+	// Rule says it in words, such as "at most 100 nodes".
+	Rule string
+}
 
 // Conflict is a precondition that failed.
 type Conflict struct {
@@ -295,7 +301,7 @@ func (e *Error) read(detail any) {
 		e.RetryAfter = d.RetryDelay.AsDuration()
 	case *errdetails.QuotaFailure:
 		for _, v := range d.Violations {
-			e.Quotas = append(e.Quotas, Quota{Subject: v.Subject, Limit: v.Description})
+			e.Quotas = append(e.Quotas, Quota{Setting: v.QuotaId, Limit: v.QuotaValue, Rule: v.Description})
 		}
 	case *transcriptv1.AliasConflicts:
 		for _, c := range d.Conflicts {

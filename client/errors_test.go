@@ -51,7 +51,9 @@ func TestTypedReadsDetails(t *testing.T) {
 		{Field: "aliases[0]", NodeId: "aa"}, {Field: "aliases[2]"},
 	}}
 	prefix := &transcriptv1.AmbiguousPrefix{NodeIds: []string{"aa1", "aa2"}}
-	quotas := &errdetails.QuotaFailure{Violations: []*errdetails.QuotaFailure_Violation{{Subject: "namespace:x", Description: "at most 3 nodes"}}}
+	quotas := &errdetails.QuotaFailure{Violations: []*errdetails.QuotaFailure_Violation{
+		{Subject: "namespace:x", Description: "at most 3 nodes", QuotaId: "max_nodes", QuotaValue: 3},
+	}}
 	request := &errdetails.RequestInfo{RequestId: "r-1"}
 	status := refusal(t, codes.Aborted, ErrAliasMoved,
 		bad, protoadapt.MessageV1Of(conflicts), protoadapt.MessageV1Of(prefix), quotas, request)
@@ -59,7 +61,7 @@ func TestTypedReadsDetails(t *testing.T) {
 		Code: codes.Aborted, Reason: ErrAliasMoved, Message: "why", RequestID: "r-1",
 		Violations: []Violation{{"messages[0].role", "must be set"}},
 		Conflicts:  []Conflict{{Field: "aliases[0]", NodeID: "aa"}, {Field: "aliases[2]"}},
-		Quotas:     []Quota{{"namespace:x", "at most 3 nodes"}},
+		Quotas:     []Quota{{"max_nodes", 3, "at most 3 nodes"}},
 		Candidates: []string{"aa1", "aa2"},
 	}
 	got := Typed(status)

@@ -42,6 +42,9 @@ func TestRepeats(t *testing.T) {
 		"DeleteAlias": func(form json.RawMessage) bool {
 			return repeatableDelete(readForm(t, form, &transcriptv1.DeleteAliasRequest{}).Precondition)
 		},
+		"SetNamespace": func(form json.RawMessage) bool {
+			return repeatableSettings(readForm(t, form, &transcriptv1.SetNamespaceRequest{}))
+		},
 	}
 	seen := map[string]int{}
 	for _, c := range cases {

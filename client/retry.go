@@ -183,6 +183,9 @@ func repeatableDeletion(r *transcriptv1.DeleteAliasesRequest) bool {
 	return r.PageToken != "" || r.MovedBefore != nil
 }
 
+// repeatableSettings tells whether a change of settings may be sent again although it may have taken place.
+func repeatableSettings(r *transcriptv1.SetNamespaceRequest) bool { return r.Revision != nil }
+
 // guards tells whether the condition is no longer met once the alias was moved on from where the call sets it.
 func guards(c *transcriptv1.AliasPrecondition) bool {
 	return c.GetHeadId() != "" || c.GetMustNotExist()

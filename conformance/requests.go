@@ -42,14 +42,14 @@ func (p *probe) send(c *badRequest, head string) error {
 	for _, f := range c.Fill {
 		set(c.Request, f.Path, strings.Repeat(f.Unit, f.Times))
 	}
-	if c.Request["namespace"] == nil {
+	method := transcriptv1.File_transcript_v1_transcript_service_proto.Services().Get(0).Methods().ByName(protoreflect.Name(c.Method))
+	if c.Request["namespace"] == nil && method.Input().Fields().ByName("namespace") != nil {
 		c.Request["namespace"] = p.namespace
 	}
 	form, err := json.Marshal(c.Request)
 	if err != nil {
 		p.failf("the kit's own cases do not encode: %v", err)
 	}
-	method := transcriptv1.File_transcript_v1_transcript_service_proto.Services().Get(0).Methods().ByName(protoreflect.Name(c.Method))
 	request, reply := dynamicpb.NewMessage(method.Input()), dynamicpb.NewMessage(method.Output())
 	if err := protojson.Unmarshal([]byte(strings.ReplaceAll(string(form), `"HEAD"`, `"`+head+`"`)), request); err != nil {
 		p.failf("\"%s\" is no request of %s: %v", c.Name, c.Method, err)

@@ -225,6 +225,7 @@ func quotaFailure(e *chainstore.QuotaError) []protoadapt.MessageV1 {
 	for _, q := range e.Over {
 		detail.Violations = append(detail.Violations, &errdetails.QuotaFailure_Violation{
 			Subject: "namespace:" + e.Namespace, Description: fmt.Sprintf("at most %d %s", q.Limit, q.What),
+			QuotaId: "max_" + strings.ReplaceAll(q.What, " ", "_"), QuotaValue: q.Limit,
 		})
 	}
 	return []protoadapt.MessageV1{detail}

@@ -96,3 +96,23 @@ func ExampleRevisionIs() {
 	fmt.Println(now.Alias.Labels["seen"], now.Alias.Revision)
 	// Output: 1 2
 }
+
+// Quotas of a namespace, set by who saw what they were.
+func ExampleClient_SetNamespace() {
+	ctx := context.Background()
+	c, stop := dialled()
+	defer stop()
+
+	stats, err := c.Stats(ctx)
+	check(err)
+	quotas := &transcriptv1.NamespaceSettings{MaxNodes: 100_000, MaxMessageBytes: 1 << 30}
+	_, err = c.SetNamespace(ctx, quotas, &stats.SettingsRevision)
+	check(err) // ErrSettingsChanged: somebody else was first
+
+	for name, err := range c.Namespaces(ctx) {
+		check(err)
+		fmt.Println(name)
+	}
+	// Output:
+	// default
+}

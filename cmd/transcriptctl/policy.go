@@ -76,6 +76,8 @@ var endFields = map[string]string{
 func flagOf(field string) string {
 	name, ok := strings.CutPrefix(field, "policy.")
 	switch {
+	case settingFields[field] != "":
+		return settingFields[field]
 	case endFields[field] != "":
 		return endFields[field]
 	case !ok:

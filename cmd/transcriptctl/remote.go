@@ -78,6 +78,9 @@ func particulars(e *client.Error) string {
 		}
 		fmt.Fprintf(&b, "\n  %s: %s", flagOf(v.Field), v.Rule)
 	}
+	for _, q := range e.Quotas {
+		fmt.Fprintf(&b, "\n  %s", q.Rule)
+	}
 	for _, c := range e.Conflicts {
 		fmt.Fprintf(&b, "\n  %s %s", c.Field, pointsTo(&c))
 	}
@@ -112,6 +115,8 @@ func hintFor(e *client.Error) string {
 		return "Take another name, or say with --if-head which node it must point to."
 	case client.ErrAliasMoved:
 		return "See its present chain with 'transcriptctl log', decide again, and repeat with that node as --if-head, or with the revision as --if-revision."
+	case client.ErrSettingsChanged:
+		return "See the settings and their revision with 'transcriptctl stats', decide again, and repeat with that revision as --revision."
 	case client.ErrAmbiguousPrefix:
 		return "Give more digits."
 	case client.ErrToolCallNotFound:
@@ -143,7 +148,7 @@ func hintFor(e *client.Error) string {
 	case client.ErrAuditUnavailable:
 		return "Nothing was changed. The server must be able to write its audit; its log has the cause."
 	case client.ErrQuotaExceeded:
-		return "Nothing was changed. An admin of the namespace can raise its quota."
+		return "See quotas with 'transcriptctl stats'. An admin of the namespace can raise them with 'transcriptctl namespace set'."
 	case client.ErrRateLimited:
 		return "Nothing was changed. Make fewer calls at once, or ask the server's operator for a higher rate."
 	case client.ErrInternal:

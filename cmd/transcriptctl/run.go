@@ -40,6 +40,7 @@ type commandLine struct {
 	Stats    statsCommand    `cmd:"" help:"Tell the size of the namespace."`
 	Bench    benchCommand    `cmd:"" help:"Put a transcriptd under load and tell what it serves."`
 
+	Namespaces  namespaceCommand   `cmd:"" name:"namespace" help:"List namespaces, and set the quotas of one."`
 	Context     contextCommand     `cmd:"" help:"Keep, use, list and remove ways to reach servers, by name."`
 	Token       tokenCommand       `cmd:"" help:"Make, list and revoke tokens, in a file of principals. No server is asked."`
 	Conformance conformanceCommand `cmd:"" help:"Hold a server to the promises of the contract."`
@@ -56,7 +57,7 @@ Exit codes:
     1    failed
     2    wrong flags or arguments, malformed input, or refused as wrong
     3    node, alias, tool call, token or principal not found
-    4    conflict: an alias exists, or points elsewhere; tool calls await their results; it is the last admin's token
+    4    conflict: an alias exists, or points elsewhere; settings have another revision; tool calls await their results; it is the last admin's token
     5    server not reachable, shutting down, overloaded or too slow; try again
     6    what is stored is damaged, verify or audit verify found problems, or import --check a difference that nothing explains
     7    who calls is not known there, or may not do this: another token or certificate is needed

@@ -1,9 +1,6 @@
 package main
 
-import (
-	"context"
-	"strconv"
-)
+import "context"
 
 type statsCommand struct{}
 
@@ -14,7 +11,7 @@ func (c *statsCommand) Help() string {
     transcriptctl stats --namespace team-a --output json | jq .nodes`
 }
 
-// Run tells the size of a namespace.
+// Run tells the size of a namespace, and its quotas.
 func (c *statsCommand) Run(ctx context.Context, s *session) error {
 	reply, err := s.Stats(ctx)
 	if err != nil {
@@ -26,12 +23,24 @@ func (c *statsCommand) Run(ctx context.Context, s *session) error {
 	if s.json {
 		return s.printReply(reply)
 	}
-	number := func(n int64) string { return strconv.FormatInt(n, 10) }
-	return s.printRows([][2]string{
-		{"nodes", number(reply.GetNodes())},
-		{"messages", number(reply.GetMessages()) + ", " + size(reply.GetMessageBytes())},
-		{"aliases", number(reply.GetAliases())},
-		{"roots", number(reply.GetRoots())},
-		{"forks", number(reply.GetForks())},
-	})
+	quotas := reply.GetSettings()
+	rows := [][2]string{
+		{"nodes", decimal(reply.GetNodes()) + ofQuota(quotas.GetMaxNodes(), decimal)},
+		{"messages", decimal(reply.GetMessages()) + ", " + size(reply.GetMessageBytes()) + ofQuota(quotas.GetMaxMessageBytes(), size)},
+		{"aliases", decimal(reply.GetAliases()) + ofQuota(quotas.GetMaxAliases(), decimal)},
+		{"roots", decimal(reply.GetRoots())},
+		{"forks", decimal(reply.GetForks())},
+	}
+	if quotas != nil {
+		rows = append(rows, [2]string{"settings", "revision " + decimal(reply.GetSettingsRevision())})
+	}
+	return s.printRows(rows)
+}
+
+// ofQuota is what a number may be at most, to be said behind it; empty where it may be any.
+func ofQuota(limit int64, text func(int64) string) string {
+	if limit == 0 {
+		return ""
+	}
+	return " (at most " + text(limit) + ")"
 }

@@ -73,6 +73,11 @@ type (
 	assembleReply   = *transcriptv1.AssembleResponse
 )
 
+type (
+	setRequest = transcriptv1.SetNamespaceRequest
+	setReply   = transcriptv1.SetNamespaceResponse
+)
+
 func writeViolations() []violation {
 	return []violation{
 		{"the salt is not hashed", "identity/vectors", on(func(c *call, q putRequest, _ putReply) error {
@@ -306,6 +311,28 @@ func listViolations() []violation {
 		{"missing nodes are not named", "get-nodes/in-order", on(func(c *call, q *transcriptv1.GetNodesRequest, r *transcriptv1.GetNodesResponse) error {
 			err := c.send(q)
 			r.MissingIds = nil
+			return err
+		})},
+		{"a namespace that was written to is not listed", "list-namespaces/in-order", on(func(c *call, q *transcriptv1.ListNamespacesRequest, r *transcriptv1.ListNamespacesResponse) error {
+			err := c.send(q)
+			r.Namespaces = slices.DeleteFunc(r.GetNamespaces(), func(n *transcriptv1.NamespaceInfo) bool { return strings.HasSuffix(n.GetName(), "-listed") })
+			return err
+		})},
+		{"settings are added to what is there", "set-namespace/replaces", on(func(c *call, q *setRequest, r *setReply) error {
+			if q.Settings.GetMaxNodes() == 0 && q.Settings.GetMaxMessageBytes() != 0 {
+				q.Settings.MaxNodes = 7
+			}
+			return c.send(q)
+		})},
+		{"the revision of settings is not looked at", "set-namespace/revision", on(func(c *call, q *setRequest, _ *setReply) error {
+			q.Revision = nil
+			return c.send(q)
+		})},
+		{"quotas are lost", "set-namespace/quotas", on(func(c *call, q *setRequest, r *setReply) error {
+			asked := q.GetSettings()
+			q.Settings = &transcriptv1.NamespaceSettings{}
+			err := c.send(q)
+			r.Settings = asked
 			return err
 		})},
 		{"run loops come oldest first", "list-run-loops/states", on(func(c *call, q *transcriptv1.ListRunLoopsRequest, r *transcriptv1.ListRunLoopsResponse) error {

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestNamespaceSet: what quotas may be, and how they are told; docs/transcriptctl.md has the rest.
+func TestNamespaceSet(t *testing.T) {
+	s := newStack(t)
+	for _, c := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"--max-bytes 64KiB", exitOK, "bytes      at most 64.0 KiB"},
+		{"--max-bytes 3TiB --max-aliases 7", exitOK, "aliases    at most 7"},
+		{"--max-bytes 9223372036854775807", exitOK, "bytes      at most 8589934592.0 GiB"},
+		{"--max-bytes 12 --revision 3", exitOK, "revision   4"},
+		{"--max-bytes 12 --revision 3", exitOK, "revision   4"}, // a repeat
+		{"--max-nodes 0 --revision 3", exitConflict, "repeat with that revision as --revision"},
+		{"--max-nodes 0", exitOK, "bytes      no limit"},
+		{"", exitUsage, "--max-nodes 0 takes all away"},
+		{"--max-nodes=-1", exitUsage, "--max-nodes: must not be negative"},
+		{"--max-bytes=-1", exitUsage, "--max-bytes"},
+		{"--max-bytes 8388608TiB", exitUsage, "--max-bytes"},
+		{"--max-bytes 1GB", exitUsage, "must be a number of bytes"},
+		{"--max-nodes 1 --revision=-1", exitUsage, "revision: must not be negative"},
+	} {
+		r := s.run(append([]string{"namespace", "set", "acme"}, strings.Fields(c.args)...)...)
+		if r.code != c.code || !strings.Contains(r.out+r.notes, c.want) {
+			t.Errorf("%s: exit code %d, %q, %q", c.args, r.code, r.out, r.notes)
+		}
+	}
+	if out := s.must("namespace", "list", "--output", "json"); out != `{"name":"acme"}`+"\n" {
+		t.Error(out)
+	}
+}
