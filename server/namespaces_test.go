@@ -168,7 +168,7 @@ func TestQuotas(t *testing.T) {
 		for _, d := range st.Details() {
 			if failure, ok := d.(*errdetails.QuotaFailure); ok {
 				for _, v := range failure.Violations {
-					got = append(got, v.Subject+": "+v.Description)
+					got = append(got, fmt.Sprintf("%s: %s (%s %d)", v.Subject, v.Description, v.QuotaId, v.QuotaValue))
 				}
 			}
 		}
@@ -176,15 +176,16 @@ func TestQuotas(t *testing.T) {
 			t.Errorf("the quotas are %q, want %q", got, want)
 		}
 	}
-	over(put(3, "x/3"), "namespace:acme: at most 2 nodes", "namespace:acme: at most 2 aliases")
-	over(put(3, "x/1"), "namespace:acme: at most 2 nodes")
-	over(put(1, "x/3"), "namespace:acme: at most 2 aliases")
+	nodes, aliases := "namespace:acme: at most 2 nodes (max_nodes 2)", "namespace:acme: at most 2 aliases (max_aliases 2)"
+	over(put(3, "x/3"), nodes, aliases)
+	over(put(3, "x/1"), nodes)
+	over(put(1, "x/3"), aliases)
 	stats, err := tenants.admin.NamespaceStats(ctx, &transcriptv1.NamespaceStatsRequest{Namespace: "acme"})
 	if err != nil || stats.Nodes != 2 || stats.Aliases != 2 || stats.SettingsRevision != 1 || stats.Settings.GetMaxNodes() != 2 {
 		t.Errorf("the namespace has %v, %v", stats, err)
 	}
 	set(&transcriptv1.NamespaceSettings{MaxNodes: 3, MaxMessageBytes: stats.MessageBytes})
-	over(put(3, "x/3"), fmt.Sprintf("namespace:acme: at most %d message bytes", stats.MessageBytes))
+	over(put(3, "x/3"), fmt.Sprintf("namespace:acme: at most %[1]d message bytes (max_message_bytes %[1]d)", stats.MessageBytes))
 	set(&transcriptv1.NamespaceSettings{})
 	if err := put(3, "x/3"); err != nil {
 		t.Error(err)

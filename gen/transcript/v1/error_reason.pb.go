@@ -155,8 +155,9 @@ const (
 	// PERMISSION_DENIED. No grant of the caller covers the call. The error is the same whether the namespace
 	// exists or not. The call changed nothing.
 	ErrorReason_ERROR_REASON_PERMISSION_DENIED ErrorReason = 110
-	// RESOURCE_EXHAUSTED. The namespace would have more than its quota. google.rpc.QuotaFailure has the quota.
-	// The call changed nothing. An admin of the namespace can raise the quota.
+	// RESOURCE_EXHAUSTED. The namespace would have more than its quota. google.rpc.QuotaFailure has a violation for
+	// each quota: `quota_id` is the field of NamespaceSettings, `quota_value` its value. The call changed nothing.
+	// An admin of the namespace can raise the quota with SetNamespace.
 	ErrorReason_ERROR_REASON_QUOTA_EXCEEDED ErrorReason = 120
 	// RESOURCE_EXHAUSTED. The caller makes more calls than its rate allows. google.rpc.RetryInfo has the delay
 	// after which the server takes a call again. The call changed nothing.
