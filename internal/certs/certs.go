@@ -7,7 +7,9 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"syscall"
 	"time"
 )
 
@@ -33,11 +35,32 @@ func readFile(what, name string) (string, error) {
 	if name == "" {
 		return "", nil
 	}
-	b, err := os.ReadFile(name)
+	b, err := readRegular(name)
 	if err != nil {
 		return "", fmt.Errorf("%s cannot be read: %w (give a file in PEM that the server may read)", what, err)
 	}
 	return string(b), nil
+}
+
+// maxFile bounds what is read of a file.
+const maxFile = 4 << 20
+
+// readRegular reads a file, and waits for none: one that is no regular file, such as a named pipe, is an error.
+func readRegular(name string) (b []byte, err error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	switch info, err := f.Stat(); {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no regular file", name)
+	case info.Size() > maxFile:
+		return nil, fmt.Errorf("%s is larger than %d MiB", name, maxFile>>20)
+	}
+	return io.ReadAll(io.LimitReader(f, maxFile))
 }
 
 // material is what the files mean. It does not change.

@@ -4,16 +4,19 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"path/filepath"
 	"sync/atomic"
 	"time"
 )
 
 // Times of a directory: a change of its file counts within lookEvery, what cannot be used is waited for as long as patience.
-// lookEvery + patience is the longest that a file counts which is not there any more.
+// lookEvery + patience is the longest that a file counts which is not there any more. What the file said counts for stuckAfter at most where
+// looking does not come to an end, as on a file system that hangs.
 const (
-	lookEvery = 250 * time.Millisecond
-	patience  = time.Second
+	lookEvery  = 250 * time.Millisecond
+	patience   = time.Second
+	stuckAfter = 10 * time.Second
 )
 
 // Options of a directory. The zero value is good for use.
@@ -32,6 +35,10 @@ type Directory struct {
 	now func() time.Time
 	// table is what counts; nil: nobody can be told apart.
 	table atomic.Pointer[table]
+	// looked is when the files were looked at last, since the start; stuck says that the log was told that this was too long ago.
+	start  time.Time
+	looked atomic.Int64
+	stuck  atomic.Bool
 
 	// The goroutine that looks has these alone. file is the text of principals as it was read last, keys the file of keys that it names and
 	// remote the keys of the URL that it names; nil: none. taken says that the table is of what was read last, badSince is when the files could
@@ -50,7 +57,7 @@ type Directory struct {
 // Open reads a file of principals, and looks at it until Close. A file that cannot be used now is an ErrFile. Keys at a URL that cannot be got
 // now are none: until they are, tokens that they verify are refused with ErrUnavailable.
 func Open(path string, o Options) (*Directory, error) {
-	d := &Directory{file: watched{path: path, mode: private}, log: o.Log, now: o.Now, ended: make(chan struct{})}
+	d := &Directory{file: watched{path: path, mode: private}, log: o.Log, now: o.Now, start: time.Now(), ended: make(chan struct{})}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
 	}
@@ -63,6 +70,7 @@ func Open(path string, o Options) (*Directory, error) {
 	if d.remote != nil {
 		<-d.remote.tried
 	}
+	d.looked.Store(int64(time.Since(d.start)))
 	ctx, stop := context.WithCancel(context.Background())
 	d.stop = stop
 	go d.watch(ctx)
@@ -79,7 +87,7 @@ func (d *Directory) Close() error {
 // Authenticate names who shows credentials, as Authenticator says.
 func (d *Directory) Authenticate(c Credentials) (*Principal, error) {
 	t := d.table.Load()
-	if t == nil {
+	if t == nil || d.isStuck() {
 		return nil, ErrUnavailable
 	}
 	switch {
@@ -92,6 +100,17 @@ func (d *Directory) Authenticate(c Credentials) (*Principal, error) {
 	}
 }
 
+// isStuck tells whether looking at the files takes so long that what they said may not be true any more.
+func (d *Directory) isStuck() bool {
+	if int64(time.Since(d.start))-d.looked.Load() < int64(stuckAfter) {
+		return false
+	}
+	if d.stuck.CompareAndSwap(false, true) {
+		go d.log.Error("looking at the file of principals does not come to an end; every caller is refused until it does", "file", d.file.path)
+	}
+	return true
+}
+
 // watch looks at the files until ctx ends.
 func (d *Directory) watch(ctx context.Context) {
 	defer close(d.ended)
@@ -100,12 +119,15 @@ func (d *Directory) watch(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
+			d.looked.Store(math.MaxInt64)
 			if d.remote != nil {
 				d.remote.close()
 			}
 			return
 		case <-tick.C:
 			d.look()
+			d.looked.Store(int64(time.Since(d.start)))
+			d.stuck.Store(false)
 		}
 	}
 }

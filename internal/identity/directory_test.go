@@ -2,6 +2,7 @@ package identity
 
 import (
 	"bytes"
+	"context"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/asn1"
@@ -171,6 +172,40 @@ func TestBrokenFilesFailClosed(t *testing.T) {
 			})
 		})
 	}
+}
+
+// stall is a log that takes a line when it is told to.
+type stall struct {
+	slog.Handler
+	take chan struct{}
+}
+
+func (stall) Enabled(context.Context, slog.Level) bool    { return true }
+func (s stall) Handle(context.Context, slog.Record) error { <-s.take; return nil }
+
+// Where looking at the file hangs, so that a revocation is not seen, what it said before does not count for long.
+func TestWhoCannotLookKnowsNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		old, revoked := NewToken(), NewToken()
+		path := fileWith(t, agents(tokenEntry("a", old, "")), 0o600)
+		take := make(chan struct{}, 1)
+		take <- struct{}{}
+		d := open(t, path, Options{Log: slog.New(stall{slog.DiscardHandler, take})})
+		defer close(take)
+		rewrite(t, path, agents(tokenEntry("a", old, ""), tokenEntry("b", revoked, "")), 0o600)
+		wait(lookEvery)
+		is(t, d, show(revoked), "agents") // and looking hangs
+		rewrite(t, path, agents(tokenEntry("a", old, "")), 0o600)
+		wait(stuckAfter)
+		if who, err := d.Authenticate(show(revoked)); who != nil || !errors.Is(err, ErrUnavailable) {
+			t.Errorf("named %v, %v", who, err)
+		}
+		take <- struct{}{}
+		take <- struct{}{} // the log is told of it, and then of the file
+		wait(2 * lookEvery)
+		is(t, d, show(revoked), "")
+		is(t, d, show(old), "agents")
+	})
 }
 
 // A server does not start with a file that it cannot use; the error says what to do.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -155,9 +156,10 @@ func memberPath(p jsontext.Pointer) string {
 // maxFile bounds what is read of a file.
 const maxFile = 32 << 20
 
-// readFile reads a file that others must not be able to use: mode has the bits that its mode must not have.
+// readFile reads a file that others must not be able to use: mode has the bits that its mode must not have. It does not wait for what is no
+// regular file, such as a named pipe.
 func readFile(path string, mode os.FileMode) (text []byte, info os.FileInfo, err error) {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, nil, err
 	}
