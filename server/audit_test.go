@@ -85,6 +85,7 @@ func newAudited(t *testing.T, store chainstore.Store, options audit.Options) *au
 		"planted-writer-token":   grant("writer", identity.Append, "acme"),
 		"planted-reader-token":   grant("reader", identity.Read, "acme"),
 		"planted-operator-token": grant("operator", identity.Operate, "*"),
+		"planted-admin-token":    grant("admin", identity.Admin, "acme"),
 		"planted-hurried-token":  {Name: "hurried", Rate: identity.Rate{PerSecond: 1e-9, Burst: 1}, Grants: []identity.Grant{{Roles: identity.Read, Namespaces: "*"}}},
 	}}).GRPC()
 	if err != nil {
@@ -229,6 +230,16 @@ func TestAuditTellsOfCalls(t *testing.T) {
 		_, err = verify.Recv()
 	}
 	expect(toldCall{Principal: "operator", Method: "Verify", Scope: "store", Code: "OK"})
+
+	quotas := &transcriptv1.SetNamespaceRequest{Namespace: "acme", Settings: &transcriptv1.NamespaceSettings{MaxNodes: 1}}
+	must(a.admin.SetNamespace(a.as("admin"), quotas))
+	expect(toldCall{Principal: "admin", Method: "SetNamespace", Namespace: "acme", Code: "OK"})
+	mustNot(codes.PermissionDenied)(a.admin.SetNamespace(a.as("writer"), quotas))
+	expect(toldCall{Principal: "writer", Method: "SetNamespace", Namespace: "acme", Code: "PERMISSION_DENIED", Reason: "PERMISSION_DENIED"})
+	over := plantedPut("acme")
+	over.Salt = []byte("planted salt of 16")
+	mustNot(codes.ResourceExhausted)(a.PutNode(a.as("writer"), over))
+	expect(toldCall{Principal: "writer", Method: "PutNode", Namespace: "acme", Code: "RESOURCE_EXHAUSTED", Reason: "QUOTA_EXCEEDED", AliasCount: 1})
 
 	calls, text := a.calls()
 	if len(calls) != len(want) {

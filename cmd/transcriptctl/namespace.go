@@ -35,7 +35,7 @@ func (c *namespaceListCommand) Run(ctx context.Context, s *session) error {
 		return s.printLine("%s", name)
 	})
 	if err == nil && n == 0 {
-		s.remark("there is no namespace that you may read: nothing was ever put into one")
+		s.remark("there is no namespace that you may read: nothing was ever put into one, or no grant of yours has the role read there")
 	}
 	return err
 }
