@@ -250,7 +250,7 @@ func TestRoomMetrics(t *testing.T) {
 		"health": {c.server.transport.Requests.Health, another.transport.Requests.Health}, "reflection": {c.server.transport.Requests.Reflection, another.transport.Requests.Reflection},
 	} {
 		for i, one := range r {
-			if err := one.Acquire(t.Context(), 1000); err != nil {
+			if _, err := one.Acquire(t.Context(), 1000); err != nil {
 				t.Fatal(err)
 			}
 			if n := c.metric("transcriptd_server_requests_bytes", kind); n != float64(1000*(i+1)) {

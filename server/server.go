@@ -9,7 +9,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
-	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
@@ -82,7 +81,9 @@ type Server struct {
 	tokens    *wire.Tokens
 	// scans is of all streams, verifies of all calls of Verify.
 	scans    *fair.Semaphore
-	verifies *semaphore.Weighted
+	verifies *fair.Semaphore
+	// verifiesOf are what of these one principal may have.
+	verifiesOf *fair.Shares
 }
 
 // New makes a server of a store, which the caller closes once the gRPC servers made by GRPC have stopped.
@@ -105,7 +106,7 @@ func New(store chainstore.Store, cfg Config) *Server {
 		Draining: s.draining, Log: log, Registerer: cfg.Registerer, Tracer: cfg.TracerProvider, Guard: access.GuardOf(cfg.Authenticator), Ungated: cfg.Ungated,
 		Credentials: cfg.Credentials, Audit: cfg.Audit, Status: m.status, Overloaded: m.status(context.Background(), chainstore.ErrOverloaded),
 	})
-	s.scans, s.verifies = frames.NewPlaces(), semaphore.NewWeighted(maxVerifies)
+	s.scans, s.verifies, s.verifiesOf = frames.NewPlaces(), fair.NewSemaphore(maxVerifies), fair.NewShares(maxVerifiesOf)
 	for _, name := range serviceNames() {
 		s.health.SetServingStatus(name, healthv1.HealthCheckResponse_SERVING)
 	}
@@ -136,7 +137,7 @@ func (s *Server) register(services reflection.GRPCServer) {
 		store: s.store, tokens: s.tokens, version: s.version, now: s.now, renderers: s.renderers, replies: s.transport.Replies,
 		scans: s.scans,
 	})
-	transcriptv1.RegisterAdminServiceServer(services, &admin{store: s.store, tokens: s.tokens, verifies: s.verifies})
+	transcriptv1.RegisterAdminServiceServer(services, &admin{store: s.store, tokens: s.tokens, verifies: s.verifies, verifiesOf: s.verifiesOf})
 	healthv1.RegisterHealthServer(services, s.health)
 	reflection.Register(services)
 }
@@ -176,7 +177,9 @@ func (t *transcripts) BytesLaid() int64 {
 // admin is AdminService: a method for each rpc, in a file of its own.
 type admin struct {
 	transcriptv1.UnimplementedAdminServiceServer
-	store    chainstore.Store
-	tokens   *wire.Tokens // the server's, as are verifies
-	verifies *semaphore.Weighted
+	store chainstore.Store
+	// tokens, verifies and verifiesOf are the server's.
+	tokens     *wire.Tokens
+	verifies   *fair.Semaphore
+	verifiesOf *fair.Shares
 }

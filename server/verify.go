@@ -8,6 +8,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/internal/deadline"
+	"github.com/transcriptd/transcriptd/server/internal/fair"
 	"github.com/transcriptd/transcriptd/server/internal/verify"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
@@ -54,16 +55,18 @@ func parseVerify(req *transcriptv1.VerifyRequest) (check chainstore.Check, page 
 	return check, page, nil
 }
 
-// maxVerifies run at once; each has some nodes in memory, stored and decoded, and takes a processor.
-const maxVerifies = 8
+// maxVerifies run at once, and maxVerifiesOf of one principal: each has some nodes in memory, stored and decoded, and takes a processor, for as
+// long as its caller asks it to take.
+const maxVerifies, maxVerifiesOf = 8, 6
 
 // enterVerify waits for a place to verify. Error: errBusyVerifying shortly before the deadline, that of the context.
 func (a *admin) enterVerify(ctx context.Context) (leave func(), err error) {
 	early, cancel := deadline.Early(ctx)
 	defer cancel()
-	switch err := a.verifies.Acquire(early, 1); {
+	share := a.verifiesOf.Of(ctx)
+	switch err := fair.Acquire(early, 1, share, a.verifies); {
 	case err == nil:
-		return func() { a.verifies.Release(1) }, nil
+		return func() { fair.Release(1, share, a.verifies) }, nil
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	default:

@@ -137,3 +137,10 @@ func (s *Semaphore) Parties() int {
 	defer s.mu.Unlock()
 	return s.round.Len()
 }
+
+// Wanted tells whether somebody waits.
+func (s *Semaphore) Wanted() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.round.Len() > 0
+}

@@ -41,7 +41,7 @@ func TestRequestsThatComeAsTheyAreEnded(t *testing.T) {
 			Draining: t.Context(), Log: slog.New(slog.DiscardHandler), Guard: access.Anybody{}, Status: told, Overloaded: errors.New("overloaded"),
 		})
 		r, stream := carrying.Requests.Writes, &statusStream{}
-		if err := r.Acquire(t.Context(), receive.WritesBytes-receive.MaxRequest); err != nil {
+		if _, err := r.Acquire(t.Context(), receive.WritesBytes-receive.MaxRequest); err != nil {
 			t.Fatal(err)
 		}
 		ctx := grpc.NewContextWithServerTransportStream(t.Context(), stream)
@@ -61,7 +61,10 @@ func TestRequestsThatComeAsTheyAreEnded(t *testing.T) {
 		})
 		waiter := make(chan error)
 		made, err := handle(nil, ctx, func(req any) error {
-			go func() { waiter <- r.Acquire(t.Context(), receive.MaxRequest) }()
+			go func() {
+				_, err := r.Acquire(t.Context(), receive.MaxRequest)
+				waiter <- err
+			}()
 			<-time.After(receive.Timeout + time.Millisecond)
 			req.(*transcriptv1.PutNodeRequest).Namespace = "x"
 			return nil

@@ -27,7 +27,7 @@ const (
 	// all reads, which are short: what there is room for is eight that have yet to come. otherBytes is that of health, and of
 	// reflection.
 	WritesBytes, ReadsBytes, otherBytes = 64 << 20, 32 << 20, 16 << 20
-	// MostWaiting calls may wait for a room; further ones are refused at once.
+	// MostWaiting calls may wait for a room; further ones are refused at once. Principals that have calls wait share it.
 	MostWaiting = 4096
 	// Timeout is how long a request may take to come where others wait for room: one of 4 MiB over 7 Mbit/s.
 	Timeout = 5 * time.Second
@@ -85,6 +85,8 @@ func (i *Limiter) Of(kind access.Kind) *ByteQuota {
 // ByteQuota is what the requests of one kind of calls may hold together.
 type ByteQuota struct {
 	Free *fair.Semaphore
+	// shares are what those of one principal may: some is left for others, also while senders of one stall.
+	shares *fair.Shares
 	// draining is done from when on no more calls are taken.
 	draining context.Context
 	requests *Requests
@@ -94,6 +96,9 @@ type ByteQuota struct {
 	// clock that is set turns back.
 	start          time.Time
 	waiters, ended atomic.Int64
+	// waitersOf are how many of the calls are whose, of principals that have any.
+	mu        sync.Mutex
+	waitersOf map[string]int64
 	// bytes are taken, and waiting calls wait for some; waited are the seconds of those that had to.
 	bytes, waiting prometheus.Gauge
 	waited         prometheus.Observer
@@ -102,29 +107,31 @@ type ByteQuota struct {
 func newByteQuota(bytes int64, draining context.Context, requests *Requests, status func(context.Context, error) error, m *metrics.Requests, kind string) *ByteQuota {
 	m.Limit.WithLabelValues(kind).Set(float64(bytes))
 	return &ByteQuota{
-		Free: fair.NewSemaphore(bytes), draining: draining, requests: requests, status: status, start: time.Now(),
+		Free: fair.NewSemaphore(bytes), shares: fair.NewShares(max(MaxRequest, bytes*3/4)), waitersOf: map[string]int64{}, draining: draining, requests: requests, status: status, start: time.Now(),
 		bytes: m.Bytes.WithLabelValues(kind), waiting: m.Waiting.WithLabelValues(kind), waited: m.Waited.WithLabelValues(kind),
 	}
 }
 
-// Acquire takes some of the room, and waits for it. Errors are ErrNoRoom shortly before the deadline, or at once where MostWaiting
-// wait; that of the context; and ErrDraining where no more calls are taken.
-func (r *ByteQuota) Acquire(ctx context.Context, bytes int64) error {
+// Acquire takes some of the room, and of the caller's share of it, nil for none, and waits for both. Errors are ErrNoRoom shortly before the
+// deadline, or at once where MostWaiting wait; that of the context; and ErrDraining where no more calls are taken.
+func (r *ByteQuota) Acquire(ctx context.Context, bytes int64) (share *fair.Semaphore, err error) {
 	if r.draining.Err() != nil {
-		return ErrDraining
+		return nil, ErrDraining
 	}
-	if !r.Free.TryAcquire(bytes) {
-		if err := r.wait(ctx, bytes); err != nil {
-			return err
+	share = r.shares.Of(ctx)
+	if !fair.Try(bytes, share, r.Free) {
+		if err := r.wait(ctx, share, bytes); err != nil {
+			return nil, err
 		}
 	}
 	r.bytes.Add(float64(bytes))
-	return nil
+	return share, nil
 }
 
-func (r *ByteQuota) wait(ctx context.Context, bytes int64) error {
-	defer r.waiters.Add(-1)
-	if r.waiters.Add(1) > MostWaiting {
+func (r *ByteQuota) wait(ctx context.Context, share *fair.Semaphore, bytes int64) error {
+	name, _ := ctx.Value(fair.Party{}).(string)
+	defer r.leave(name)
+	if r.enter(name) > MostWaiting {
 		return ErrNoRoom
 	}
 	began := time.Now()
@@ -136,7 +143,7 @@ func (r *ByteQuota) wait(ctx context.Context, bytes int64) error {
 	early, cancel := deadline.Early(ctx)
 	defer cancel()
 	defer context.AfterFunc(r.draining, cancel)()
-	switch err := r.Free.Acquire(early, bytes); {
+	switch err := fair.Acquire(early, bytes, share, r.Free); {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
@@ -148,9 +155,33 @@ func (r *ByteQuota) wait(ctx context.Context, bytes int64) error {
 	}
 }
 
-func (r *ByteQuota) release(bytes int64) {
+// enter counts a call that waits, and tells how many do; of a principal's, how many would if everybody who has some had as many.
+func (r *ByteQuota) enter(name string) int64 {
+	all := r.waiters.Add(1)
+	if name == "" {
+		return all
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.waitersOf[name]++
+	return r.waitersOf[name] * int64(len(r.waitersOf))
+}
+
+func (r *ByteQuota) leave(name string) {
+	r.waiters.Add(-1)
+	if name == "" {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.waitersOf[name]--; r.waitersOf[name] == 0 {
+		delete(r.waitersOf, name)
+	}
+}
+
+func (r *ByteQuota) release(share *fair.Semaphore, bytes int64) {
 	r.bytes.Sub(float64(bytes))
-	r.Free.Release(bytes)
+	fair.Release(bytes, r.Free, share)
 }
 
 // mayEnd tells whether a call whose request does not come is to be ended now, for those that wait.
@@ -168,6 +199,8 @@ type Reservation struct {
 	refusal error
 	// bytes is what it has: of a request that is on its way the most that it can be.
 	bytes int64
+	// share is whose it has them of; nil: nobody's.
+	share *fair.Semaphore
 	// late looks whether the request is on its way still; nil unless it is.
 	late *time.Timer
 }
@@ -186,12 +219,13 @@ func (p *Reservation) Receive(ctx context.Context, req any, receive func(any) er
 
 // reserve takes room for the largest request. Errors are those of take.
 func (p *Reservation) reserve(ctx context.Context) error {
-	if err := p.Quota.Acquire(ctx, MaxRequest); err != nil {
+	share, err := p.Quota.Acquire(ctx, MaxRequest)
+	if err != nil {
 		return err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.bytes = MaxRequest
+	p.bytes, p.share = MaxRequest, share
 	p.late = time.AfterFunc(Timeout, func() { p.isLate(ctx) })
 	return nil
 }
@@ -239,7 +273,7 @@ func (p *Reservation) came(req any, err error) error {
 
 // giveBack gives back some of the room. The caller has the lock.
 func (p *Reservation) giveBack(bytes int64) {
-	p.Quota.release(bytes)
+	p.Quota.release(p.share, bytes)
 	p.bytes -= bytes
 }
 

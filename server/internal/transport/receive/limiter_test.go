@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"github.com/transcriptd/transcriptd/server/internal/fair"
 	"github.com/transcriptd/transcriptd/server/internal/transport/metrics"
 )
 
@@ -85,6 +86,42 @@ func TestWaitingIsBounded(t *testing.T) {
 		}
 		first.Release()
 		for range MostWaiting {
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}
+		synctest.Wait() // until the last has left
+	})
+}
+
+// One principal whose calls wait, however many they are, does not have those of another refused.
+func TestWaitersOfOnePrincipal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := roomForOne(t)
+		first := enter(t, r)
+		of := func(name string) context.Context { return context.WithValue(t.Context(), fair.Party{}, name) }
+		ended := make(chan error, MostWaiting+1)
+		wait := func(ctx context.Context) {
+			go func() {
+				p := &Reservation{Quota: r}
+				defer p.Release()
+				ended <- p.reserve(ctx)
+			}()
+		}
+		for range MostWaiting {
+			wait(of("one"))
+		}
+		synctest.Wait()
+		if err := (&Reservation{Quota: r}).reserve(of("one")); !errors.Is(err, ErrNoRoom) {
+			t.Errorf("one more of the same: %v", err)
+		}
+		wait(of("other"))
+		synctest.Wait()
+		if len(ended) > 0 {
+			t.Errorf("another is told %v", <-ended)
+		}
+		first.Release()
+		for range MostWaiting + 1 {
 			if err := <-ended; err != nil {
 				t.Error(err)
 			}

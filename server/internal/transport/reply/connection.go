@@ -10,6 +10,8 @@ import (
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/peer"
+
+	"github.com/transcriptd/transcriptd/server/internal/fair"
 )
 
 // connection is a client's connection, and what replies to it hold.
@@ -17,7 +19,7 @@ type connection struct {
 	net.Conn
 	// share is how much the connection may take of the room for replies, batches of that for batches, and own is its alone, for small
 	// replies.
-	share, batches, own *byteQuota
+	share, batches, own *fair.Semaphore
 	// written is how many bytes were written to it; bytes is what replies to it hold.
 	written, bytes atomic.Int64
 
@@ -29,7 +31,7 @@ type connection struct {
 func newConnection(conn net.Conn) *connection {
 	return &connection{
 		Conn: conn, held: map[*Held]struct{}{},
-		share: newByteQuota(ConnectionBytes), batches: newByteQuota(ConnectionBytes / 2), own: newByteQuota(OwnBytes),
+		share: fair.NewSemaphore(ConnectionBytes), batches: fair.NewSemaphore(ConnectionBytes / 2), own: fair.NewSemaphore(OwnBytes),
 	}
 }
 

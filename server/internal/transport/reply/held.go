@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc/mem"
 
+	"github.com/transcriptd/transcriptd/server/internal/fair"
 	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
 )
 
@@ -19,7 +20,7 @@ type Held struct {
 	connection *connection
 	ended      <-chan struct{} // the call's
 	// from is what bytes are taken of, of each as many.
-	from []*byteQuota
+	from []*fair.Semaphore
 	// refs counts the buffers that are not sent yet, and one who makes them.
 	refs atomic.Int64
 
@@ -119,7 +120,7 @@ func (h *Held) give(bytes int64) {
 	h.bytes -= bytes
 	h.connection.bytes.Add(-bytes)
 	h.limiter.metrics.Bytes.Sub(float64(bytes))
-	giveBack(bytes, h.from)
+	fair.Release(bytes, h.from...)
 }
 
 // Release gives the room back, whatever was sent.
@@ -163,8 +164,7 @@ func (h *Held) stalls() bool {
 
 // wanted tells whether calls wait for some of what it is taken of, or for room for small replies.
 func (h *Held) wanted() bool {
-	return h.limiter.Small.waiters.Load() > 0 ||
-		slices.ContainsFunc(h.from, func(q *byteQuota) bool { return q.waiters.Load() > 0 })
+	return h.limiter.Small.Wanted() || slices.ContainsFunc(h.from, func(s *fair.Semaphore) bool { return s != nil && s.Wanted() })
 }
 
 // handOver says that what was made goes to gRPC, and that no more is made. From then on the room is given back, too, when the garbage

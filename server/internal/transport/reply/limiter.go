@@ -10,10 +10,8 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/protobuf/proto"
@@ -38,6 +36,8 @@ const (
 	// StrangersBytes is how much of RepliesBytes those connections may hold that have not taken ConnectionBytes yet: the rest is for those
 	// that are known to take their replies.
 	StrangersBytes = RepliesBytes * 3 / 4
+	// PrincipalBytes is how much of RepliesBytes the replies to one principal may hold, over however many connections.
+	PrincipalBytes = RepliesBytes * 3 / 4
 	// TakenWithin is how long a connection may take next to nothing, while it has replies and calls wait for their room: less than
 	// leastTaken, which is more than what gRPC itself writes meanwhile, or than leastPart of what it holds.
 	TakenWithin, leastTaken, leastPart = 2 * receive.Timeout, 16 << 10, 16
@@ -64,21 +64,24 @@ var (
 // A call begins with the room of a small reply; one that looks through messages takes its room afterwards. Where others have all of that, it takes some that only its connection has: so what
 // others do not take keeps no small reply waiting. A large reply gives that back before it waits for more.
 type Limiter struct {
-	Free, Small *byteQuota
+	Free, Small *fair.Semaphore
 	// Strangers is what connections may take of free that have not taken much yet.
-	Strangers *byteQuota
+	Strangers *fair.Semaphore
+	// shares are what the replies to one principal may have of free.
+	shares *fair.Shares
 	// Batches is what streams may take of free for their batches, which they hold for as long as their readers like, and while they wait
 	// for the room of a large node. So some is left for other replies, and for those who wait.
-	Batches *byteQuota
+	Batches *fair.Semaphore
 	// Places are those of calls that look through messages, while they do.
 	Places *fair.Semaphore
 	// Running are the places of other reads, while they run and do not wait for room.
 	Running *fair.Semaphore
-	// Waiting has the requests of calls that wait.
-	Waiting *semaphore.Weighted
-	Buffers *buffers
-	metrics *metrics.Replies
-	log     *slog.Logger
+	// Waiting has the requests of calls that wait, of which those of one principal have a share.
+	Waiting       *fair.Semaphore
+	waitingShares *fair.Shares
+	Buffers       *buffers
+	metrics       *metrics.Replies
+	log           *slog.Logger
 
 	sweeping sync.Mutex
 	// swept is when sweep collected garbage last.
@@ -89,8 +92,9 @@ func NewLimiter(buffers *buffers, m *metrics.Replies, log *slog.Logger) *Limiter
 	m.Limit.Set(RepliesBytes + SmallBytes)
 	return &Limiter{
 		Places: newPlaces(), Running: newRunning(),
-		Free: newByteQuota(RepliesBytes), Small: newByteQuota(SmallBytes),
-		Strangers: newByteQuota(StrangersBytes), Batches: newByteQuota(RepliesBytes / 2), Waiting: semaphore.NewWeighted(WaitingBytes),
+		Free: fair.NewSemaphore(RepliesBytes), Small: fair.NewSemaphore(SmallBytes),
+		shares: fair.NewShares(PrincipalBytes), waitingShares: fair.NewShares(WaitingBytes * 3 / 4),
+		Strangers: fair.NewSemaphore(StrangersBytes), Batches: fair.NewSemaphore(RepliesBytes / 2), Waiting: fair.NewSemaphore(WaitingBytes),
 		Buffers: buffers, metrics: m, log: log,
 	}
 }
@@ -252,23 +256,24 @@ func (o *Limiter) tryReply(ctx context.Context, bytes int64) *Held {
 }
 
 // large is what the room of a large reply is taken of, in the order in which it is waited for.
-func (o *Limiter) large(c *connection) []*byteQuota {
-	if c.written.Load() < ConnectionBytes {
-		return []*byteQuota{c.share, o.Strangers, o.Free}
+func (o *Limiter) large(ctx context.Context, c *connection) []*fair.Semaphore {
+	from := []*fair.Semaphore{c.share, o.shares.Of(ctx), o.Strangers, o.Free}
+	if c.written.Load() >= ConnectionBytes {
+		from[2] = nil
 	}
-	return []*byteQuota{c.share, o.Free}
+	return from
 }
 
 // try takes room; nil: there is none at once.
 func (o *Limiter) try(ctx context.Context, bytes int64) *Held {
 	c := connectionOf(ctx)
-	return o.tryAll(ctx, c, bytes, o.large(c)...)
+	return o.tryAll(ctx, c, bytes, o.large(ctx, c)...)
 }
 
 // TryBatch is try for a batch of a stream.
 func (o *Limiter) TryBatch(ctx context.Context, bytes int64) *Held {
 	c := connectionOf(ctx)
-	return o.tryAll(ctx, c, bytes, append(o.large(c), c.batches, o.Batches)...)
+	return o.tryAll(ctx, c, bytes, append(o.large(ctx, c), c.batches, o.Batches)...)
 }
 
 // TrySmall is try for a small reply, or a frame of a stream.
@@ -276,12 +281,9 @@ func (o *Limiter) TrySmall(ctx context.Context) *Held {
 	return o.tryAll(ctx, connectionOf(ctx), SmallReply, o.Small)
 }
 
-func (o *Limiter) tryAll(ctx context.Context, c *connection, bytes int64, from ...*byteQuota) *Held {
-	for n, q := range from {
-		if !q.TryAcquire(bytes) {
-			giveBack(bytes, from[:n])
-			return nil
-		}
+func (o *Limiter) tryAll(ctx context.Context, c *connection, bytes int64, from ...*fair.Semaphore) *Held {
+	if !fair.Try(bytes, from...) {
+		return nil
 	}
 	return o.hold(ctx, c, bytes, from)
 }
@@ -294,7 +296,13 @@ func (o *Limiter) Take(ctx context.Context, bytes int64) (*Held, error) {
 		return h, nil
 	}
 	c := connectionOf(ctx)
-	return o.wait(ctx, c, bytes, func(ctx context.Context) []*byteQuota { return waitForAll(ctx, bytes, o.large(c)...) })
+	return o.wait(ctx, c, bytes, func(early context.Context) []*fair.Semaphore {
+		from := o.large(ctx, c)
+		if fair.Acquire(early, bytes, from...) != nil {
+			return nil
+		}
+		return from
+	})
 }
 
 // TakeSmall is take for a small reply, or a frame of a stream. Where there is none it waits for some of that for all, or of what only
@@ -307,17 +315,18 @@ func (o *Limiter) TakeSmall(ctx context.Context) (*Held, error) {
 	if h := o.tryAll(ctx, c, SmallReply, c.own); h != nil {
 		return h, nil
 	}
-	return o.wait(ctx, c, SmallReply, func(ctx context.Context) []*byteQuota { return waitForOne(ctx, SmallReply, c.own, o.Small) })
+	return o.wait(ctx, c, SmallReply, func(ctx context.Context) []*fair.Semaphore { return waitForOne(ctx, SmallReply, c.own, o.Small) })
 }
 
 // wait waits for what taken takes bytes of.
-func (o *Limiter) wait(ctx context.Context, c *connection, bytes int64, taken func(context.Context) []*byteQuota) (*Held, error) {
+func (o *Limiter) wait(ctx context.Context, c *connection, bytes int64, taken func(context.Context) []*fair.Semaphore) (*Held, error) {
 	call := CallOf(ctx)
 	request := call.requestBytes()
-	if call != nil && call.atOnce || !o.Waiting.TryAcquire(request) {
+	share := o.waitingShares.Of(ctx)
+	if call != nil && call.atOnce || !fair.Try(request, share, o.Waiting) {
 		return nil, ErrNoRoom
 	}
-	defer o.Waiting.Release(request)
+	defer fair.Release(request, share, o.Waiting)
 	o.metrics.Waiting.Inc()
 	defer o.metrics.Waiting.Dec()
 	early, cancel := deadline.Early(ctx)
@@ -339,7 +348,7 @@ func (o *Limiter) wait(ctx context.Context, c *connection, bytes int64, taken fu
 	return nil, ErrNoRoom
 }
 
-func (o *Limiter) hold(ctx context.Context, c *connection, bytes int64, from []*byteQuota) *Held {
+func (o *Limiter) hold(ctx context.Context, c *connection, bytes int64, from []*fair.Semaphore) *Held {
 	h := &Held{limiter: o, connection: c, from: from, bytes: bytes}
 	if call := CallOf(ctx); call != nil {
 		h.ended = call.ended
@@ -363,62 +372,29 @@ func (o *Limiter) sweep() {
 	}
 }
 
-// byteQuota is a part of the room for replies.
-type byteQuota struct {
-	*fair.Semaphore
-	// waiters are how many calls wait for some of it.
-	waiters atomic.Int64
-}
-
-func newByteQuota(bytes int64) *byteQuota { return &byteQuota{Semaphore: fair.NewSemaphore(bytes)} }
-
-func (q *byteQuota) wait(ctx context.Context, bytes int64) error {
-	q.waiters.Add(1)
-	defer q.waiters.Add(-1)
-	return q.Acquire(ctx, bytes)
-}
-
-// waitForAll takes some of each, one after the other; nil: the context ended before.
-func waitForAll(ctx context.Context, bytes int64, of ...*byteQuota) []*byteQuota {
-	for n, q := range of {
-		if q.wait(ctx, bytes) != nil {
-			giveBack(bytes, of[:n])
-			return nil
-		}
-	}
-	return of
-}
-
 // waitForOne takes some of either; nil: the context ended before.
-func waitForOne(ctx context.Context, bytes int64, one, other *byteQuota) []*byteQuota {
+func waitForOne(ctx context.Context, bytes int64, one, other *fair.Semaphore) []*fair.Semaphore {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	had := make(chan bool, 1)
 	go func() {
-		has := other.wait(ctx, bytes) == nil
+		has := other.Acquire(ctx, bytes) == nil
 		if has {
 			cancel()
 		}
 		had <- has
 	}()
-	first := one.wait(ctx, bytes) == nil
+	first := one.Acquire(ctx, bytes) == nil
 	cancel()
 	switch second := <-had; {
 	case first && second:
 		other.Release(bytes)
-		return []*byteQuota{one}
+		return []*fair.Semaphore{one}
 	case first:
-		return []*byteQuota{one}
+		return []*fair.Semaphore{one}
 	case second:
-		return []*byteQuota{other}
+		return []*fair.Semaphore{other}
 	default:
 		return nil
-	}
-}
-
-// giveBack gives back what was taken of each.
-func giveBack(bytes int64, to []*byteQuota) {
-	for _, q := range to {
-		q.Release(bytes)
 	}
 }
