@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
@@ -193,7 +195,11 @@ func TestVerifyGoesOn(t *testing.T) {
 		return ids
 	}
 	for _, req := range []*transcriptv1.VerifyRequest{{Namespace: "team-a"}, {Scope: transcriptv1.Scope_SCOPE_STORE}} {
-		all := r.reportsOf(req)
+		// Reports that nobody has taken become one, so a check that is faster than who receives has no cursor.
+		all, until := r.reportsOf(req), time.Now().Add(10*time.Second)
+		for !slices.ContainsFunc(all, func(m *transcriptv1.VerifyResponse) bool { return m.Cursor != "" }) && time.Now().Before(until) {
+			all = r.reportsOf(req)
+		}
 		end, wentOn := all[len(all)-1], 0
 		equal(r, "the problems", len(list(all)), 300)
 		equal(r, "the cursor of the last report", end.Cursor, "")
