@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net"
 	"slices"
 	"sync"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/server/internal/access"
 	"github.com/transcriptd/transcriptd/server/internal/panics"
 	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
@@ -127,7 +130,7 @@ func (g *gate) unary(next grpc.MethodHandler) grpc.MethodHandler {
 			return nil, refusal
 		}
 		g.look(ctx)
-		p := &passage{Call: reply.NewCall(ctx), Reservation: receive.Reservation{Quota: g.room}, gate: g}
+		p := &passage{Call: g.call(ctx), Reservation: receive.Reservation{Quota: g.room}, gate: g}
 		ctx = reply.InCall(ctx, &p.Call)
 		defer p.Release()
 		reply, err := next(srv, ctx, func(req any) error { return p.pass(ctx, req, decode) }, interceptor)
@@ -137,6 +140,29 @@ func (g *gate) unary(next grpc.MethodHandler) grpc.MethodHandler {
 		p.GiveBack(reply, err)
 		return reply, err
 	}
+}
+
+// call is a call of the method. Those of health, which anybody may make, are of the machine that they come from, since who likes has many
+// connections.
+func (g *gate) call(ctx context.Context) reply.Call {
+	c := reply.NewCall(ctx)
+	if g.method.Kind == access.Health {
+		c.Party = machineOf(ctx)
+	}
+	return c
+}
+
+// machineOf is the address of the machine that a call comes from, without its port.
+func machineOf(ctx context.Context) string {
+	from, ok := peer.FromContext(ctx)
+	if !ok {
+		return ""
+	}
+	address := from.Addr.String()
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		return host
+	}
+	return address
 }
 
 // passage is a unary call on its way through a gate.
@@ -172,6 +198,9 @@ func (g *gate) permit(ctx context.Context, req any) error {
 	if !ok {
 		return errors.New("a request is no message")
 	}
+	if g.method.Kind == access.Health && proto.Size(m) > receive.MaxHealth {
+		return &canonical.FieldError{Field: "service", Rule: "must be at most 1 KiB", Kind: canonical.ErrLimit}
+	}
 	scope := g.method.Scope(m)
 	if err := wire.CheckNamespace(scope.Namespace); err != nil {
 		return err
@@ -189,6 +218,9 @@ func (g *gate) permit(ctx context.Context, req any) error {
 func (g *gate) stream(next grpc.StreamHandler) grpc.StreamHandler {
 	return func(srv any, ss grpc.ServerStream) error {
 		g.look(ss.Context())
+		if c := reply.CallOf(ss.Context()); c != nil && g.method.Kind == access.Health {
+			c.Party = machineOf(ss.Context())
+		}
 		s := &gatedStream{ServerStream: ss, gate: g}
 		defer s.release()
 		return next(srv, s)
@@ -208,6 +240,9 @@ func (s *gatedStream) RecvMsg(m any) error {
 	s.request = &receive.Reservation{Quota: s.gate.room}
 	if err := s.request.Receive(s.Context(), m, s.ServerStream.RecvMsg); err != nil {
 		return err
+	}
+	if s.gate.method.Kind == access.Health {
+		s.release() // it is short, and the stream may last for ever
 	}
 	return s.gate.permit(s.Context(), m)
 }

@@ -34,6 +34,9 @@ const (
 	// EndEvery is how often one that takes longer is ended, so that many that share a slow line are not all ended at once, and
 	// how often each is looked at again. A room that stalled senders have is free after twice Timeout.
 	EndEvery = Timeout / 16
+	// healthTimeout is Timeout for requests of health, which anybody may send, and which come with their heads; MaxHealth is how many bytes they
+	// may have, since streams of health last.
+	healthTimeout, MaxHealth = time.Second / 4, 1 << 10
 )
 
 // Why a request is not received.
@@ -59,13 +62,15 @@ type Limiter struct {
 // NewLimiter makes rooms, of which all but that of health take no more calls once draining is done.
 func NewLimiter(draining context.Context, m *metrics.Requests, status func(context.Context, error) error) *Limiter {
 	requests := NewRequests()
-	return &Limiter{
+	i := &Limiter{
 		Writes:     newByteQuota(WritesBytes, draining, requests, status, m, "writes"),
 		Reads:      newByteQuota(ReadsBytes, draining, requests, status, m, "reads"),
 		Health:     newByteQuota(otherBytes, context.Background(), requests, status, m, "health"),
 		Reflection: newByteQuota(otherBytes, draining, requests, status, m, "reflection"),
 		Requests:   requests,
 	}
+	i.Health.timeout = healthTimeout
+	return i
 }
 
 // Of is that of the calls of a kind.
@@ -87,6 +92,8 @@ type ByteQuota struct {
 	Free *fair.Semaphore
 	// shares are what those of one principal may: some is left for others, also while senders of one stall.
 	shares *fair.Shares
+	// timeout is how long a request may take to come where others wait.
+	timeout time.Duration
 	// draining is done from when on no more calls are taken.
 	draining context.Context
 	requests *Requests
@@ -107,7 +114,7 @@ type ByteQuota struct {
 func newByteQuota(bytes int64, draining context.Context, requests *Requests, status func(context.Context, error) error, m *metrics.Requests, kind string) *ByteQuota {
 	m.Limit.WithLabelValues(kind).Set(float64(bytes))
 	return &ByteQuota{
-		Free: fair.NewSemaphore(bytes), shares: fair.NewShares(max(MaxRequest, bytes*3/4)), waitersOf: map[string]int64{}, draining: draining, requests: requests, status: status, start: time.Now(),
+		Free: fair.NewSemaphore(bytes), shares: fair.NewShares(max(MaxRequest, bytes*3/4)), waitersOf: map[string]int64{}, draining: draining, requests: requests, status: status, start: time.Now(), timeout: Timeout,
 		bytes: m.Bytes.WithLabelValues(kind), waiting: m.Waiting.WithLabelValues(kind), waited: m.Waited.WithLabelValues(kind),
 	}
 }
@@ -187,8 +194,11 @@ func (r *ByteQuota) release(share *fair.Semaphore, bytes int64) {
 // mayEnd tells whether a call whose request does not come is to be ended now, for those that wait.
 func (r *ByteQuota) mayEnd() bool {
 	now, ended := int64(time.Since(r.start)), r.ended.Load()
-	return r.waiters.Load() > 0 && now-ended >= int64(EndEvery) && r.ended.CompareAndSwap(ended, now)
+	return r.waiters.Load() > 0 && now-ended >= int64(r.endEvery()) && r.ended.CompareAndSwap(ended, now)
 }
+
+// endEvery is EndEvery of a room's own timeout.
+func (r *ByteQuota) endEvery() time.Duration { return r.timeout / 16 }
 
 // Reservation is what a request has of a room.
 type Reservation struct {
@@ -226,7 +236,7 @@ func (p *Reservation) reserve(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.bytes, p.share = MaxRequest, share
-	p.late = time.AfterFunc(Timeout, func() { p.isLate(ctx) })
+	p.late = time.AfterFunc(p.Quota.timeout, func() { p.isLate(ctx) })
 	return nil
 }
 
@@ -243,7 +253,7 @@ func (p *Reservation) isLate(ctx context.Context) {
 	case p.Quota.mayEnd():
 		p.refusal = ErrSlow
 	default:
-		p.late.Reset(EndEvery)
+		p.late.Reset(p.Quota.endEvery())
 		return
 	}
 	p.late = nil
