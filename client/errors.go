@@ -56,7 +56,7 @@ func (r Reason) own() own {
 	case ErrInsecure:
 		return own{"INSECURE", codes.InvalidArgument, "the target is not loopback: give WithTLS, WithCA or WithInsecure"}
 	case ErrBadTarget:
-		return own{"BAD_TARGET", codes.InvalidArgument, "no connection can be made so"}
+		return own{"BAD_TARGET", codes.InvalidArgument, "the target or an option of Dial cannot be used"}
 	case ErrNoName:
 		return own{"NO_NAME", codes.InvalidArgument, "a message id or chat name is needed"}
 	case ErrNotAResult:

@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/transcriptd/transcriptd/internal/audit"
 )
@@ -25,6 +27,14 @@ func (k auditKeys) read() (keys []*audit.Key, err error) {
 		keys = append(keys, key)
 	}
 	return keys, nil
+}
+
+// auditsOf are the files of audits among those given. The lock of an audit that is given too is none: a shell's audit.jsonl.* names it.
+func auditsOf(files []string) []string {
+	return slices.DeleteFunc(slices.Clone(files), func(name string) bool {
+		of, isLock := strings.CutSuffix(name, ".lock")
+		return isLock && slices.Contains(files, of)
+	})
 }
 
 // auditError is an error of reading an audit, with what to do.
@@ -54,5 +64,5 @@ func (c *auditAliasCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	return auditError(audit.About(c.Files, keys, s.namespace(), c.Alias, func(text []byte) error { return s.printLine("%s", visible(string(text))) }))
+	return auditError(audit.About(auditsOf(c.Files), keys, s.namespace(), c.Alias, func(text []byte) error { return s.printLine("%s", visible(string(text))) }))
 }

@@ -43,12 +43,15 @@ func (c *auditVerifyCommand) Run(s *session) error {
 	if check.Keys, err = c.read(); err != nil {
 		return err
 	}
-	verdict, err := check.Verify(c.Files)
+	verdict, err := check.Verify(auditsOf(c.Files))
 	if err == nil {
 		err = c.printVerdict(s, &verdict)
 	}
 	if err == nil && verdict.Problems > 0 {
 		err = errAudit
+		if verdict.Lines == 0 && len(check.Keys) > 0 {
+			s.remark("no line is under the key of --key-file: is it the one that transcriptd has as --audit-key-file?")
+		}
 	}
 	return auditError(err)
 }
@@ -98,7 +101,7 @@ func (c *auditVerifyCommand) printVerdict(s *session, v *audit.Verdict) error {
 		text += fmt.Sprintf(", %s never written", count(int64(v.Lost), "line"))
 	}
 	if !v.Stopped {
-		text += "; the server has not stopped since, or lines are cut off"
+		text += "; it does not end with a stop: the server runs or was killed, or lines are cut off"
 	}
 	return s.printLine("%s", text)
 }

@@ -103,6 +103,9 @@ func (f *reachFlags) options() []client.Option {
 
 // unreachable says what is wrong with the flags where no connection can be made by them.
 func (f *reachFlags) unreachable(err error) error {
+	if strings.HasPrefix(f.Addr, "/") {
+		return usagef("--addr %s is no HOST:PORT; a unix socket is unix://%s", f.Addr, f.Addr)
+	}
 	if errors.Is(err, client.ErrInsecure) {
 		return usagef("--addr %s is not on this machine, and transcripts would travel there in plain text; "+
 			"give --tls or --ca, or --insecure if the network between is trusted", f.Addr)

@@ -160,12 +160,13 @@ func hintFor(e *client.Error) string {
 	switch e.Code {
 	case codes.Unavailable:
 		return "Is transcriptd running there? Start it with 'transcriptd', or name its address with --addr or TRANSCRIPTCTL_ADDR. " +
-			"If it speaks TLS, give --tls, or --ca with its CA."
+			"If it speaks TLS, give --tls, or --ca with the CA that signed its certificate, and --cert and --key where it asks for a client certificate."
 	case codes.Unauthenticated:
 		return "Give a token that is known there and has not expired, with --token-file or TRANSCRIPTCTL_TOKEN, or a client certificate with " +
 			"--cert and --key; or name a context that has them, with --context."
 	case codes.PermissionDenied:
-		return "No grant of yours covers this call: is it another --namespace, --token-file or --context? Its operator gives grants."
+		return "What reads needs the role read on the --namespace, what writes append, stats and verify operate, namespace set admin, and verify --all operate on *. " +
+			"Is it another --namespace, --token-file or --context? Grants are in the server's file of principals."
 	case codes.Unimplemented:
 		return "Is that a transcriptd? Then it is older than this transcriptctl."
 	default:

@@ -13,11 +13,11 @@ import (
 
 // commandLine is all of the tool's commands and flags.
 type commandLine struct {
-	reachFlags
-	Output  string        `default:"table" enum:"table,json" env:"TRANSCRIPTCTL_OUTPUT" help:"How to print results: table or json, which is one object a line."`
-	Timeout time.Duration `default:"30s" placeholder:"DURATION" env:"TRANSCRIPTCTL_TIMEOUT" help:"Give up on a call that takes longer, and on a stream that is silent for longer. Default: ${default}."`
+	reachFlags `embed:"" group:"Flags of all commands:"`
+	Output     string        `group:"Flags of all commands:" default:"table" enum:"table,json" env:"TRANSCRIPTCTL_OUTPUT" help:"How to print results: table or json, which is one object a line."`
+	Timeout    time.Duration `group:"Flags of all commands:" default:"30s" placeholder:"DURATION" env:"TRANSCRIPTCTL_TIMEOUT" help:"Give up on a call that takes longer, and on a stream that is silent for longer. Default: ${default}."`
 
-	ShowVersion kong.VersionFlag `name:"version" help:"Print the version and exit."`
+	ShowVersion kong.VersionFlag `group:"Flags of all commands:" name:"version" help:"Print the version and exit."`
 
 	Put      putCommand      `cmd:"" help:"Append messages as one node."`
 	Show     showCommand     `cmd:"" help:"Show one node."`

@@ -44,7 +44,7 @@ func (c *tokenCreateCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	s.remark("token %s of %s expires %s; it may %s", kept.ID, c.Name, dateOr(kept.Expires, "never"), grantText(of.Grants))
+	s.remark("token %s of %s expires %s; its principal has %s", kept.ID, c.Name, dateOr(kept.Expires, "never"), grantText(of.Grants))
 	return s.printJSONOr(struct {
 		ID        string    `json:"id"`
 		Principal string    `json:"principal"`
@@ -58,7 +58,7 @@ func (c *tokenCreateCommand) principal(f *identity.File) error {
 	given := len(c.Role) > 0 || len(c.Namespaces) > 0
 	switch p := f.Principal(c.Name); {
 	case p != nil && given:
-		return usagef("%s is there, and may %s: leave out --role and --namespaces, or change its grants in %s", name(c.Name), grantText(p.Grants), c.Principals)
+		return usagef("%s is there, and has %s: leave out --role and --namespaces, or change its grants in %s", name(c.Name), grantText(p.Grants), c.Principals)
 	case p != nil:
 		return nil
 	case len(c.Role) == 0 || len(c.Namespaces) == 0:

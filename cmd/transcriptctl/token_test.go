@@ -26,8 +26,13 @@ func newKeys(t *testing.T) keys {
 
 func (k keys) run(args ...string) result {
 	k.t.Helper()
+	return k.tool(append([]string{"token"}, append(args, "--principals", k.path)...)...)
+}
+
+func (k keys) tool(args ...string) result {
+	k.t.Helper()
 	var out, notes bytes.Buffer
-	err := run(k.t.Context(), append([]string{"token"}, append(args, "--principals", k.path)...), strings.NewReader(""), &out, &notes)
+	err := run(k.t.Context(), args, strings.NewReader(""), &out, &notes)
 	return result{code: report(&notes, err), out: out.String(), notes: notes.String()}
 }
 
@@ -105,7 +110,7 @@ func TestTokensRefused(t *testing.T) {
 	}{
 		"create ada":                                 {exitUsage, "say with --role and --namespaces"},
 		"create ada --role read":                     {exitUsage, "say with --role and --namespaces"},
-		"create root --role read --namespaces a":     {exitUsage, "root is there, and may admin on *"},
+		"create root --role read --namespaces a":     {exitUsage, "root is there, and has admin on *"},
 		"create ada --role write --namespaces a":     {exitUsage, "they are read, append"},
 		"create ada --role read --namespaces a*b":    {exitUsage, "is no pattern"},
 		"create a/b --role read --namespaces a":      {exitUsage, "NAME must be"},
@@ -141,5 +146,19 @@ func TestTokensRefused(t *testing.T) {
 		if r := none.run(args...); r.code != exitUsage || !strings.Contains(r.notes, "there is no file") {
 			t.Errorf("%v of no file: %+v", args, r)
 		}
+	}
+}
+
+// The list has everybody who may show something: a token, a certificate, or a JWT that a rule fits.
+func TestListTellsOfEverybody(t *testing.T) {
+	k := newKeys(t)
+	text := `{"principals": [{"name": "host", "grants": [{"roles": ["read"], "namespaces": "a"}], "certificates": ["dns:host"]}],
+		"jwt": {"issuer": "https://issuer", "audience": "a", "algorithms": ["ES256"], "jwks_url": "https://issuer/keys",
+			"principals": [{"name": "robots", "claim": "sub", "value": "r", "grants": [{"roles": ["append"], "namespaces": "b"}]}]}}`
+	if err := os.WriteFile(k.path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := k.must("list"), "-  host  read on a  no token, 1 certificate\n-  robots  append on b  by JWT\n"; got != want {
+		t.Errorf("%s\nwant:\n%s", got, want)
 	}
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -44,6 +46,9 @@ func openAudit(cfg *config, log *slog.Logger) (_ *audit.Log, closeAudit func() e
 	}
 	kept, err := audit.Open(flags.File, options)
 	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w (its folder must be there)", err)
+		}
 		return nil, closeAudit, fmt.Errorf("--audit %s: %w", flags.File, err)
 	}
 	return kept, kept.Close, nil

@@ -7,6 +7,7 @@ import (
 	"net"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/transcriptd/transcriptd/internal/certs"
 )
@@ -19,7 +20,7 @@ func listen(cfg *config) (listener, adminListener net.Listener, err error) {
 		listener, err = net.Listen("tcp", cfg.Listen)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("--listen %s: %w (is another transcriptd running?)", cfg.Listen, err)
+		return nil, nil, fmt.Errorf("--listen %s: %w%s", cfg.Listen, err, whoElse(err))
 	}
 	if cfg.adminOff() {
 		return listener, nil, nil
@@ -29,6 +30,14 @@ func listen(cfg *config) (listener, adminListener net.Listener, err error) {
 			fmt.Errorf("--admin-listen %s: %w (give another address, or 'off')", cfg.AdminListen, err), listener.Close())
 	}
 	return listener, adminListener, nil
+}
+
+// whoElse asks who may have an address that is taken.
+func whoElse(err error) string {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return " (is another transcriptd running?)"
+	}
+	return ""
 }
 
 // closeUnlessServed closes listeners that no server has closed; closing twice does no harm.
@@ -68,6 +77,8 @@ func (c *config) checkListen() error {
 	address := c.Listen
 	path, ok := socketPath(address)
 	switch {
+	case strings.HasPrefix(address, "/") || strings.HasPrefix(address, "unix:") && !ok:
+		return usagef("--listen %s: a unix socket is %s and an absolute path, such as unix:///run/transcriptd/grpc.sock", address, unixScheme)
 	case !ok:
 		return c.checkReach("--listen", address)
 	case !filepath.IsAbs(path):

@@ -6,8 +6,10 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/http"
+	"os"
 	"strings"
 
 	"github.com/transcriptd/transcriptd/internal/audit"
@@ -36,9 +38,17 @@ func openPrincipals(cfg *config, log *slog.Logger) (callers identity.Authenticat
 	}
 	file, err := identity.Open(cfg.Principals, identity.Options{Log: log})
 	if err != nil {
-		return nil, nil, fmt.Errorf("--principals: %w", err)
+		return nil, nil, fmt.Errorf("--principals: %w%s", err, toMake(cfg.Principals))
 	}
 	return file, func() { _ = file.Close() }, nil // it was only read
+}
+
+// toMake says how a file of principals is made, where there is none.
+func toMake(path string) string {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	return " (make it with 'transcriptctl token create')"
 }
 
 // door lets those through on the HTTP side who may look after the whole store; all, where nobody is told apart.

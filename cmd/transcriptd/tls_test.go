@@ -224,6 +224,8 @@ func TestBadCertificatesAreRefused(t *testing.T) {
 		"TLS 1.1":           {[]string{"--tls-min-version=1.1"}, true, "--tls-min-version"},
 		"another's key":     {[]string{"--tls-cert=" + cert, "--tls-key=" + other}, false, "do not make a pair"},
 		"no such file":      {[]string{"--tls-cert=" + cert, "--tls-key=" + key + ".no"}, false, "the private key cannot be read"},
+		"a path alone":      {[]string{"--listen=/run/x.sock"}, true, "unix:///run/transcriptd/grpc.sock"},
+		"unix and a path":   {[]string{"--listen=unix:/run/x.sock"}, true, "unix:///run/transcriptd/grpc.sock"},
 		"a relative socket": {[]string{"--listen=unix://here"}, true, "absolute path"},
 		"too long a path":   {[]string{"--listen=unix:///" + strings.Repeat("x", 103)}, true, "at most 103 bytes, it has 104"},
 		"HTTP on a socket":  {[]string{"--admin-listen=unix:///run/x"}, true, "HOST:PORT"},

@@ -208,13 +208,25 @@ func (w *walk) follows(r *read) error {
 	after := w.last.Seq
 	switch next := after + 1 + w.changed; {
 	case r.Seq > next:
-		return w.at(r, fmt.Sprintf("%d lines before it are missing, of those from %d on", r.Seq-next, after+1))
+		return w.at(r, linesMissing(r.Seq-next, after+1, r.Seq-1))
 	case r.Seq <= after:
 		return w.at(r, fmt.Sprintf("it stands behind line %d: it was moved, or written twice", after))
 	case r.Seq == after+1 && r.Prev != w.last.hash:
 		return w.at(r, "it followed another line than the one before it, which was changed")
 	}
 	return nil
+}
+
+// linesMissing says that n lines are missing of those from the first to the last.
+func linesMissing(n, first, last uint64) string {
+	switch {
+	case first == last:
+		return fmt.Sprintf("line %d is missing before it", first)
+	case n == last-first+1:
+		return fmt.Sprintf("lines %d to %d are missing before it", first, last)
+	default:
+		return fmt.Sprintf("%d of lines %d to %d are missing before it", n, first, last)
+	}
 }
 
 // pass goes on behind a line.

@@ -175,7 +175,7 @@ func TestSaysWhatIsWrongAndWhere(t *testing.T) {
 		check         audit.Check
 	}{
 		"changed":      {join(lines[:3], []string{strings.Replace(lines[3], "acme", "evil", 1)}, lines[4:]), "audit.jsonl:4: 4: its hash does not fit: it was changed", audit.Check{}},
-		"missing":      {join(lines[:3], lines[5:]), "audit.jsonl:4: 6: 2 lines before it are missing, of those from 4 on", audit.Check{}},
+		"missing":      {join(lines[:3], lines[5:]), "audit.jsonl:4: 6: lines 4 to 5 are missing before it", audit.Check{}},
 		"put in":       {join(lines[:3], []string{"{}\n"}, lines[3:]), "audit.jsonl:4: 0: not a line of an audit", audit.Check{}},
 		"beginning":    {join(lines[1:]), "audit.jsonl:1: 2: it is the first line of its file, and not one that files begin with: what was before is cut off", audit.Check{}},
 		"end by last":  {join(lines[:7]), ":0: 0: the last line is number 7, and number 9 was written: what is behind it was cut off", audit.Check{Last: 9}},
