@@ -35,7 +35,7 @@ func TestLocksAreNoAudits(t *testing.T) {
 // A key that no line is under is told to be that, behind what it makes of the lines.
 func TestAnotherKeyOfAnAudit(t *testing.T) {
 	key := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(key, []byte(strings.Repeat("k", 32)), 0o600); err != nil {
+	if err := os.WriteFile(key, []byte(strings.Repeat("z", 32)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if r := (keys{t: t}).tool("audit", "verify", "--key-file", key, "../../internal/audit/testdata/keyed-1.jsonl"); r.code != exitDamaged ||
