@@ -41,12 +41,18 @@ func main() {
 // limitCommand is the argument with which this program runs a limit in a process of its own.
 const limitCommand = "serve-limit"
 
+// offerCommand is the argument with which it offers a load, in a process of its own.
+const offerCommand = "offer-puts"
+
 // errUsage: flags are wrong, as was said.
 var errUsage = errors.New("wrong flags")
 
 func run(ctx context.Context, args []string, out, notes io.Writer) error {
 	if len(args) > 0 && args[0] == limitCommand {
 		return limit.Serve(ctx, args[1:], notes)
+	}
+	if len(args) > 0 && args[0] == offerCommand {
+		return offer(ctx, args[1:], out)
 	}
 	flags := flag.NewFlagSet("limits", flag.ContinueOnError)
 	flags.SetOutput(notes)

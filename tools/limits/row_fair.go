@@ -1,33 +1,33 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/status"
-
-	"github.com/transcriptd/transcriptd/client"
 	"github.com/transcriptd/transcriptd/internal/identity"
-	"github.com/transcriptd/transcriptd/internal/turns"
+	underload "github.com/transcriptd/transcriptd/internal/load"
 	"github.com/transcriptd/transcriptd/tools/limits/internal/flood"
 	"github.com/transcriptd/transcriptd/tools/limits/internal/measure"
-	"github.com/transcriptd/transcriptd/tools/limits/internal/raw"
 )
 
 var (
 	fairPuts = measure.AtLeast(0.4, "puts beside a principal that offers twice saturation, relative to half the peak").OnDisk().
 			Meaning("Who asks for its half of a server that another floods.")
 	fairPutsP99 = measure.AtMost(250, "the same: p99").In("ms").OnDisk().Meaning("And how long it waits.")
-	fairReads   = measure.AtLeast(0.4, "Assemble of 10 turns beside a principal with 512 callers, relative to half the peak").
+	fairReads   = measure.AtLeast(0.4, "Assemble of 10 turns by 16 callers beside a principal with 512, relative to half of what they get alone").
 			Meaning("The same for who reads.")
 	fairReadsP99    = measure.AtMost(250, "the same: p99").In("ms").Meaning("And how long it waits.")
 	besideStrangers = measure.AtLeast(0.75, "puts served beside as many calls of strangers as twice the peak, relative to those without").OnDisk().
@@ -72,7 +72,7 @@ func (e *env) shared(names ...string) (*server, []party, error) {
 	return s, parties, err
 }
 
-// of is a flood of a party's.
+// of is a flood of a party's, in this process.
 func (s *server) of(p party) (*flood.Flood, error) {
 	f, err := flood.New(s.process.Addr, p.name, p.token, s.e.deadline)
 	if err == nil {
@@ -84,126 +84,155 @@ func (s *server) of(p party) (*flood.Flood, error) {
 	return f, err
 }
 
-// fairShares has one principal offer half of what a server can do, while another offers twice as much as that: puts, then reads.
+// load is what a load was, that a process of its own offered.
+type load struct {
+	Offered, Served float64
+	Refused         map[string]int
+}
+
+func (l *load) String() string {
+	return fmt.Sprintf("offered %.0f/s, served %.0f/s, refused %v", l.Offered, l.Served, l.Refused)
+}
+
+// tokenVariable has the token of a load's process.
+const tokenVariable = "LIMITS_TOKEN"
+
+// offer is the process of a load: puts on a clock, at an address, in a namespace, so many a second, each with a deadline, for a while.
+func offer(ctx context.Context, args []string, out io.Writer) error {
+	if len(args) != 5 {
+		return errUsage
+	}
+	rate, err := strconv.ParseFloat(args[2], 64)
+	deadline, err2 := time.ParseDuration(args[3])
+	while, err3 := time.ParseDuration(args[4])
+	if err := errors.Join(err, err2, err3); err != nil {
+		return err
+	}
+	f, err := flood.New(args[0], args[1], os.Getenv(tokenVariable), deadline)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	debug.SetGCPercent(400)
+	t, err := f.Open(ctx, rate, while)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(out).Encode(&load{t.Offered(), t.Served.Rate(), t.Refused})
+}
+
+// offers has a process of its own offer puts of a party.
+func (s *server) offers(ctx context.Context, p party, rate float64) (*load, error) {
+	c := exec.CommandContext(ctx, s.e.limits[0], offerCommand, s.process.Addr, p.name, fmt.Sprint(rate), s.e.deadline.String(), s.e.load.String())
+	c.Env = append(os.Environ(), tokenVariable+"="+p.token)
+	c.Stderr = os.Stderr
+	text, err := c.Output()
+	if err != nil {
+		return nil, err
+	}
+	l := new(load)
+	return l, json.Unmarshal(text, l)
+}
+
+// fairShares has one principal ask for half of what a server can do, while another offers twice as much as all of it: puts, then reads.
+// Each load has a process of its own, as tenants have.
 func fairShares(ctx context.Context, e *env) ([]measure.Figure, error) {
 	s, parties, err := e.shared("greedy", "modest")
 	if err != nil {
 		return nil, err
 	}
-	puts, err := s.fairPuts(ctx, parties)
+	puts, err := s.fairPuts(ctx, parties[0], parties[1])
 	if err != nil {
 		return nil, err
 	}
-	reads, err := s.fairReads(ctx, parties)
+	reads, err := s.fairReads(ctx, parties[0], parties[1])
 	return append(puts, reads...), err
 }
 
-func (s *server) fairPuts(ctx context.Context, parties []party) ([]measure.Figure, error) {
-	var floods [2]*flood.Flood
-	for i, p := range parties {
-		var err error
-		if floods[i], err = s.of(p); err != nil {
-			return nil, err
-		}
+func (s *server) fairPuts(ctx context.Context, greedy, modest party) ([]measure.Figure, error) {
+	f, err := s.of(modest)
+	if err != nil {
+		return nil, err
 	}
-	greedy, modest := floods[0], floods[1]
-	o := &overloads{server: s, flood: greedy, refused: map[string]int{}}
+	o := &overloads{server: s, flood: f, refused: map[string]int{}}
 	if err := o.saturate(ctx); err != nil {
 		return nil, err
 	}
-	peak := o.lately[0]
 	var shares, p99 []float64
 	var beside []string
 	for range s.e.floods {
+		alone, err := o.peak(ctx, o.callers)
+		if err != nil {
+			return nil, err
+		}
 		if err := s.rest(ctx); err != nil {
 			return nil, err
 		}
-		t, other, err := together(
-			func() (*flood.Tally, error) { return modest.Open(ctx, peak/2, s.e.load) },
-			func() (*flood.Tally, error) { return greedy.Open(ctx, offered*peak, s.e.load) },
-		)
-		if err != nil {
+		peak := alone.Served.Rate()
+		var other *load
+		var failed error
+		var running sync.WaitGroup
+		running.Go(func() { other, failed = s.offers(ctx, greedy, offered*peak) })
+		t, err := f.Open(ctx, peak/2, s.e.load)
+		running.Wait()
+		if err := errors.Join(err, failed); err != nil {
 			return nil, err
 		}
 		slices.Sort(t.Served.Took)
 		shares, p99 = append(shares, t.Served.Rate()/(peak/2)), append(p99, t.Served.P99())
-		slices.Sort(other.Served.Took)
 		beside = []string{
-			fmt.Sprintf("peak %.0f/s, the flood offered %.0f/s, served %s, refused %v", peak, other.Offered(), &other.Served, other.Refused),
-			fmt.Sprintf("beside it were offered %.0f/s, served %s, refused %v", t.Offered(), &t.Served, t.Refused),
+			fmt.Sprintf("peak %.0f/s; the flood: %s", peak, other),
+			fmt.Sprintf("beside it: offered %.0f/s, served %s, refused %v, %d silent", t.Offered(), &t.Served, t.Refused, t.Silent),
 		}
 		s.e.note("%s; %s", beside[0], beside[1])
 	}
 	return []measure.Figure{fairPuts.Median(shares, beside...), fairPutsP99.Median(p99)}, nil
 }
 
-// together runs two loads at once.
-func together[T any](one, other func() (T, error)) (a, b T, err error) {
-	var running sync.WaitGroup
-	var failed error
-	running.Go(func() { b, failed = other() })
-	a, err = one()
-	running.Wait()
-	if err == nil {
-		err = failed
+// bench has transcriptctl put the server under load as a party.
+func (s *server) bench(ctx context.Context, p party, callers int) (*underload.RPC, error) {
+	c := exec.CommandContext(ctx, s.e.transcriptctl, "bench", "--addr", s.process.Addr, "--namespace", p.name, "--mode", "assemble",
+		"--turns", strconv.Itoa(few), "--callers", strconv.Itoa(callers), "--duration", s.e.load.String(), "--output", "json")
+	c.Env = append(os.Environ(), "TRANSCRIPTCTL_TOKEN="+p.token, "XDG_CONFIG_HOME="+s.e.dir)
+	var said bytes.Buffer
+	c.Stderr = &said
+	text, err := c.Output()
+	if err != nil {
+		return nil, fmt.Errorf("transcriptctl bench: %w\n%s", err, said.String())
 	}
-	return a, b, err
+	var r underload.Report
+	if err := json.Unmarshal(text, &r); err != nil || len(r.RPCs) != 1 {
+		return nil, fmt.Errorf("transcriptctl bench printed %s", text)
+	}
+	return &r.RPCs[0], nil
 }
 
-func (s *server) fairReads(ctx context.Context, parties []party) ([]measure.Figure, error) {
-	var sides [2]*measure.Side
-	for i, callers := range []int{flooding, readers} {
-		var err error
-		if sides[i], err = s.assembling(ctx, parties[i], callers); err != nil {
-			return nil, err
-		}
-	}
-	greedy, modest := sides[0], sides[1]
+func told(callers int, r *underload.RPC) string {
+	return fmt.Sprintf("%d callers: %.0f/s, p50 %.3g ms, p99 %.3g ms, failed %v", callers, r.RequestsPerSecond, r.Latency.P50, r.Latency.P99, r.Errors)
+}
+
+func (s *server) fairReads(ctx context.Context, greedy, modest party) ([]measure.Figure, error) {
 	var shares, p99 []float64
 	var beside []string
-	for range s.e.rounds {
-		alone, err := greedy.Round(ctx, s.e.round)
+	for range s.e.floods {
+		alone, err := s.bench(ctx, modest, readers)
 		if err != nil {
 			return nil, err
 		}
-		with, other, err := together(
-			func() (*measure.Sample, error) { return modest.Round(ctx, s.e.round) },
-			func() (*measure.Sample, error) { return greedy.Round(ctx, s.e.round) },
-		)
-		if err != nil {
+		var other *underload.RPC
+		var failed error
+		var running sync.WaitGroup
+		running.Go(func() { other, failed = s.bench(ctx, greedy, flooding) })
+		with, err := s.bench(ctx, modest, readers)
+		running.Wait()
+		if err := errors.Join(err, failed); err != nil {
 			return nil, err
 		}
-		shares, p99 = append(shares, with.Rate()/(alone.Rate()/2)), append(p99, with.P99())
-		beside = []string{fmt.Sprintf("%d callers alone: %s", flooding, alone), fmt.Sprintf("beside %d others: %s", readers, other), fmt.Sprintf("these: %s", with)}
+		shares, p99 = append(shares, with.RequestsPerSecond/(alone.RequestsPerSecond/2)), append(p99, with.Latency.P99)
+		beside = []string{"alone: " + told(readers, alone), "the flood: " + told(flooding, other), "beside it: " + told(readers, with)}
+		s.e.note("%s; %s; %s", beside[0], beside[1], beside[2])
 	}
 	return []measure.Figure{fairReads.Median(shares, beside...), fairReadsP99.Median(p99)}, nil
-}
-
-// assembling are callers of a party who read a chain of its own. Who is refused has asked in vain, and asks again.
-func (s *server) assembling(ctx context.Context, p party, callers int) (*measure.Side, error) {
-	const perConnection = 64
-	shown := func(ctx context.Context) context.Context {
-		return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+p.token)
-	}
-	var readers []*raw.Reader
-	for range (callers + perConnection - 1) / perConnection {
-		conn, err := s.conn()
-		if err != nil {
-			return nil, err
-		}
-		readers = append(readers, &raw.Reader{Conn: conn, Namespace: p.name})
-	}
-	c := client.New(readers[0].Conn, client.WithNamespace(p.name))
-	if _, err := turns.Fill(shown(ctx), c, alias, 0, few, func(int) {}); err != nil {
-		return nil, err
-	}
-	return &measure.Side{Name: p.name, Callers: callers, Call: func(ctx context.Context, caller, _ int) error {
-		_, err := readers[caller%len(readers)].Assemble(shown(ctx), raw.ByAlias(alias), "")
-		if status.Code(err) == codes.ResourceExhausted {
-			return nil
-		}
-		return err
-	}}, nil
 }
 
 // strangers has callers put who wait for each reply, with and without a flood of calls whose token nobody has.
@@ -213,10 +242,6 @@ func strangers(ctx context.Context, e *env) ([]measure.Figure, error) {
 		return nil, err
 	}
 	known, err := s.of(parties[0])
-	if err != nil {
-		return nil, err
-	}
-	unknown, err := s.of(party{parties[0].name, identity.NewToken()})
 	if err != nil {
 		return nil, err
 	}
@@ -234,11 +259,15 @@ func strangers(ctx context.Context, e *env) ([]measure.Figure, error) {
 		if err := s.rest(ctx); err != nil {
 			return nil, err
 		}
-		with, refused, err := together(
-			func() (*flood.Tally, error) { return known.Closed(ctx, o.callers, e.load) },
-			func() (*flood.Tally, error) { return unknown.Open(ctx, offered*without.Served.Rate(), e.load) },
-		)
-		if err != nil {
+		var refused *load
+		var failed error
+		var running sync.WaitGroup
+		running.Go(func() {
+			refused, failed = s.offers(ctx, party{parties[0].name, identity.NewToken()}, offered*without.Served.Rate())
+		})
+		with, err := known.Closed(ctx, o.callers, e.load)
+		running.Wait()
+		if err := errors.Join(err, failed); err != nil {
 			return nil, err
 		}
 		shares = append(shares, with.Served.Rate()/without.Served.Rate())
@@ -246,7 +275,7 @@ func strangers(ctx context.Context, e *env) ([]measure.Figure, error) {
 		slices.Sort(with.Served.Took)
 		beside = []string{
 			fmt.Sprintf("%d callers without: %s", o.callers, &without.Served), fmt.Sprintf("with: %s", &with.Served),
-			fmt.Sprintf("strangers offered %.0f/s, refused %v", refused.Offered(), refused.Refused),
+			fmt.Sprintf("strangers: %s", refused),
 		}
 		e.note("%s; %s; %s", beside[0], beside[1], beside[2])
 	}
