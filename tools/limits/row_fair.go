@@ -56,7 +56,7 @@ func (e *env) shared(names ...string) (*server, []party, error) {
 		hash := identity.HashToken(p.token)
 		parties = append(parties, p)
 		principals = append(principals, object{
-			"name": name, "grants": []object{{"roles": []string{"read", "append"}, "namespaces": name}},
+			"name": name, "grants": []object{{"roles": []string{"read", "append", "operate"}, "namespaces": name}},
 			"tokens": []object{{"id": name, "sha256": hex.EncodeToString(hash[:]), "created": time.Now().UTC().Format(time.RFC3339)}},
 		})
 	}
