@@ -269,7 +269,7 @@ func (r *reader) lay(ctx context.Context, enter func(context.Context) error) err
 
 // inTurn is read in a place among the reads that run.
 func (r *reader) inTurn(ctx context.Context, span *chainstore.Span) (full bool, err error) {
-	if err := r.out.Running.Acquire(ctx, 1); err != nil {
+	if err := r.out.Turn(ctx); err != nil {
 		return false, err
 	}
 	defer r.out.Running.Release(1)

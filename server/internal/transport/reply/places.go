@@ -42,6 +42,9 @@ func (o *Limiter) InTurn(ctx context.Context, req any, next grpc.UnaryHandler) (
 	return next(ctx, req)
 }
 
+// Turn takes a place among the reads that run, for who gives it back: Running.Release(1). Errors are those of InTurn.
+func (o *Limiter) Turn(ctx context.Context) error { return enter(ctx, o.Running) }
+
 // run is InTurn for a read that looks through little. Its place is the call's, who leaves it while it waits for room.
 func (o *Limiter) run(ctx context.Context, c *Call, req any, next grpc.UnaryHandler) (any, error) {
 	if err := c.enter(ctx, o.Running); err != nil {
