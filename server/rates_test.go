@@ -86,7 +86,7 @@ func TestWritesAreSharedByPrincipals(t *testing.T) {
 	s := New(store, Config{Authenticator: byName{
 		"greedy": {Name: "greedy", Grants: every}, "modest": {Name: "modest", Grants: every}, "third": {Name: "third", Grants: every},
 	}})
-	s.transport.Admission.Free, s.transport.Admission.Most = 8, 16
+	s.transport.Admission.Free, s.transport.Admission.Most = 8, 32
 	g, seen := serveGuarded(t, s, nil), &crowd{T: t}
 	rpc := transcriptv1.NewTranscriptServiceClient(g.conn)
 	put := func(who string) chan error {
@@ -112,7 +112,7 @@ func TestWritesAreSharedByPrincipals(t *testing.T) {
 			t.Errorf("beyond its share %s is told %v", who, st)
 		}
 	}
-	taken := waiting("greedy", 16) // alone
+	taken := waiting("greedy", 32) // alone
 	refused("greedy")
 	taken = append(taken, waiting("modest", 8)...)
 	refused("modest")

@@ -31,7 +31,8 @@ const (
 // wait for a disk, are not refused.
 //
 // Once principals are told apart, the numbers are shared among those that have writes under way: who has its share of freeWrites or less is
-// never refused, who has more than its share of maxWrites is, and between the two the time decides as it does for all.
+// never refused, who has more than its share of half of maxWrites is, and between the two the time decides as it does for all. Half, since what
+// one has under way the others wait for too.
 type admission struct {
 	// Most and free are maxWrites and freeWrites, outside tests.
 	Most, Free int64
@@ -64,7 +65,7 @@ func (a *admission) admit(ctx context.Context, call *tap.Info) (context.Context,
 		return ctx, nil //nolint:nilerr // that the server drains is no fault of a call here
 	}
 	now, who := time.Now(), access.Who(ctx)
-	if !a.fits(ctx, now, a.begin(who)) {
+	if n, most := a.begin(who); !a.fits(ctx, now, n, most) {
 		a.leave(who)
 		a.count(now)
 		return refuse(ctx, a.refusal, now)
@@ -76,20 +77,20 @@ func (a *admission) admit(ctx context.Context, call *tap.Info) (context.Context,
 	return ctx, nil
 }
 
-// begin counts a write, and tells how many are under way, as it counts for who makes it: as many as there would be if everybody who has some
-// had as many, unless there are no more than Free at all.
-func (a *admission) begin(who *identity.Principal) int64 {
+// begin counts a write, and tells how many are under way, as it counts for who makes it, and how many may be: as many as there would be if
+// everybody who has some had as many, unless there are no more than Free at all.
+func (a *admission) begin(who *identity.Principal) (n, most int64) {
 	all := a.UnderWay.Add(1)
 	if who == nil {
-		return all
+		return all, a.Most
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.of[who.Name]++
 	if all <= a.Free || len(a.of) == 1 {
-		return all
+		return all, a.Most
 	}
-	return a.of[who.Name] * int64(len(a.of))
+	return a.of[who.Name] * int64(len(a.of)), a.Most / 2
 }
 
 // leave gives back a write's place.
@@ -121,9 +122,9 @@ func (t tracing) HandleRPC(ctx context.Context, event stats.RPCStats) {
 	}
 }
 
-// fits tells whether a write is served in time, which is the nth under way.
-func (a *admission) fits(ctx context.Context, now time.Time, n int64) bool {
-	if n <= a.Free || n > a.Most {
+// fits tells whether a write is served in time, which is the nth under way, of most that may be.
+func (a *admission) fits(ctx context.Context, now time.Time, n, most int64) bool {
+	if n <= a.Free || n > most {
 		return n <= a.Free
 	}
 	deadline, has := ctx.Deadline()
