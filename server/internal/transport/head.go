@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/time/rate"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/tap"
@@ -24,6 +25,9 @@ const (
 	// Near is how far away the deadline of a call may be that is refused in the tap, which costs least: gRPC holds some 300 bytes
 	// of it until then, however long its head is. At 12,000 refusals a second that is 20 MB at most.
 	Near = 5 * time.Second
+	// strangersPerSecond is how many calls of strangers are refused a second, and twice as many at once, before their connections wait: some 5 % of
+	// two processors. longestPace is how long one waits at most for one refusal.
+	strangersPerSecond, longestPace = 2000, time.Second
 )
 
 // head judges a call of which no more than the head has come: who calls, and, of a write, whether it is served in time. What is asked by
@@ -39,6 +43,7 @@ func (t *Transport) head(ctx context.Context, call *tap.Info) (context.Context, 
 	if err != nil {
 		refusal := t.strangers.refusal(ctx, err)
 		t.audit.refused(ctx, call.FullMethodName, refusal)
+		t.strangers.pace(t.draining)
 		return refuse(ctx, refusal, time.Now())
 	}
 	if who != nil {
@@ -106,6 +111,7 @@ type strangers struct {
 	unknown, unavailable error
 	refused              *prometheus.CounterVec
 	told                 seldom
+	paced                *rate.Limiter
 	status               func(context.Context, error) error
 	log                  *slog.Logger
 }
@@ -116,11 +122,33 @@ func newStrangers(refused *prometheus.CounterVec, status func(context.Context, e
 	}
 	return &strangers{
 		unknown: status(context.Background(), identity.ErrUnauthenticated), unavailable: status(context.Background(), identity.ErrUnavailable),
-		refused: refused, told: newSeldom(), status: status, log: log,
+		refused: refused, told: newSeldom(), paced: rate.NewLimiter(strangersPerSecond, 2*strangersPerSecond), status: status, log: log,
 	}
 }
 
 const unknownReason, unavailableReason = "UNAUTHENTICATED", "IDENTITY_UNAVAILABLE"
+
+// pace has refusals beyond strangersPerSecond wait, longestPace at most or until done. gRPC reads nothing more of their connections
+// meanwhile, and nothing of other connections waits: so what a flood takes of the processors is bounded, and the flood is held up where it comes
+// from.
+func (s *strangers) pace(done context.Context) {
+	now := time.Now()
+	place := s.paced.ReserveN(now, 1)
+	wait := place.DelayFrom(now)
+	if wait > longestPace {
+		place.CancelAt(now)
+		wait = longestPace
+	}
+	if wait == 0 {
+		return
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-done.Done():
+	}
+}
 
 // refusal is how a call is refused whose caller could not be told, for an error that says why. The caller learns nothing of that.
 func (s *strangers) refusal(ctx context.Context, why error) error {
