@@ -67,8 +67,8 @@ type Limiter struct {
 	Free, Small *fair.Semaphore
 	// Strangers is what connections may take of free that have not taken much yet.
 	Strangers *fair.Semaphore
-	// shares are what the replies to one principal may have of free.
-	shares *fair.Shares
+	// shares and smallShares are what the replies to one principal may have of free, and of small.
+	shares, smallShares *fair.Shares
 	// Batches is what streams may take of free for their batches, which they hold for as long as their readers like, and while they wait
 	// for the room of a large node. So some is left for other replies, and for those who wait.
 	Batches *fair.Semaphore
@@ -93,7 +93,7 @@ func NewLimiter(buffers *buffers, m *metrics.Replies, log *slog.Logger) *Limiter
 	return &Limiter{
 		Places: newPlaces(), Running: newRunning(),
 		Free: fair.NewSemaphore(RepliesBytes), Small: fair.NewSemaphore(SmallBytes),
-		shares: fair.NewShares(PrincipalBytes), waitingShares: fair.NewShares(WaitingBytes * 3 / 4),
+		shares: fair.NewShares(PrincipalBytes), smallShares: fair.NewShares(SmallBytes * 3 / 4), waitingShares: fair.NewShares(WaitingBytes * 3 / 4),
 		Strangers: fair.NewSemaphore(StrangersBytes), Batches: fair.NewSemaphore(RepliesBytes / 2), Waiting: fair.NewSemaphore(WaitingBytes),
 		Buffers: buffers, metrics: m, log: log,
 	}
@@ -264,6 +264,11 @@ func (o *Limiter) large(ctx context.Context, c *connection) []*fair.Semaphore {
 	return from
 }
 
+// small is what the room of a small reply is taken of, unless it is its connection's own.
+func (o *Limiter) small(ctx context.Context) []*fair.Semaphore {
+	return []*fair.Semaphore{o.smallShares.Of(ctx), o.Small}
+}
+
 // try takes room; nil: there is none at once.
 func (o *Limiter) try(ctx context.Context, bytes int64) *Held {
 	c := connectionOf(ctx)
@@ -278,7 +283,7 @@ func (o *Limiter) TryBatch(ctx context.Context, bytes int64) *Held {
 
 // TrySmall is try for a small reply, or a frame of a stream.
 func (o *Limiter) TrySmall(ctx context.Context) *Held {
-	return o.tryAll(ctx, connectionOf(ctx), SmallReply, o.Small)
+	return o.tryAll(ctx, connectionOf(ctx), SmallReply, o.small(ctx)...)
 }
 
 func (o *Limiter) tryAll(ctx context.Context, c *connection, bytes int64, from ...*fair.Semaphore) *Held {
@@ -315,7 +320,7 @@ func (o *Limiter) TakeSmall(ctx context.Context) (*Held, error) {
 	if h := o.tryAll(ctx, c, SmallReply, c.own); h != nil {
 		return h, nil
 	}
-	return o.wait(ctx, c, SmallReply, func(ctx context.Context) []*fair.Semaphore { return waitForOne(ctx, SmallReply, c.own, o.Small) })
+	return o.wait(ctx, c, SmallReply, func(ctx context.Context) []*fair.Semaphore { return waitForOne(ctx, SmallReply, c.own, o.small(ctx)) })
 }
 
 // wait waits for what taken takes bytes of.
@@ -372,13 +377,13 @@ func (o *Limiter) sweep() {
 	}
 }
 
-// waitForOne takes some of either; nil: the context ended before.
-func waitForOne(ctx context.Context, bytes int64, one, other *fair.Semaphore) []*fair.Semaphore {
+// waitForOne takes some of one, or else of each of the others; nil: the context ended before.
+func waitForOne(ctx context.Context, bytes int64, one *fair.Semaphore, others []*fair.Semaphore) []*fair.Semaphore {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	had := make(chan bool, 1)
 	go func() {
-		has := other.Acquire(ctx, bytes) == nil
+		has := fair.Acquire(ctx, bytes, others...) == nil
 		if has {
 			cancel()
 		}
@@ -388,12 +393,12 @@ func waitForOne(ctx context.Context, bytes int64, one, other *fair.Semaphore) []
 	cancel()
 	switch second := <-had; {
 	case first && second:
-		other.Release(bytes)
+		fair.Release(bytes, others...)
 		return []*fair.Semaphore{one}
 	case first:
 		return []*fair.Semaphore{one}
 	case second:
-		return []*fair.Semaphore{other}
+		return others
 	default:
 		return nil
 	}

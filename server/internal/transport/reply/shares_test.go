@@ -42,10 +42,25 @@ func TestRepliesToOnePrincipal(t *testing.T) {
 	if err := take("other"); err != nil {
 		t.Errorf("another: %v", err)
 	}
+	small := func(name string) *Held {
+		h := o.TrySmall(of(name))
+		if h != nil {
+			all = append(all, h)
+		}
+		return h
+	}
+	for small("one") != nil {
+	}
+	if n := len(all) - (PrincipalBytes/ConnectionBytes + 1); n != SmallBytes*3/4/SmallReply {
+		t.Errorf("it has %d small replies", n)
+	}
+	if small("other") == nil {
+		t.Error("there is no room for another's small reply")
+	}
 	for _, h := range all {
 		h.Release()
 	}
-	if !o.Free.TryAcquire(RepliesBytes) || !o.shares.Of(of("one")).TryAcquire(PrincipalBytes) {
+	if !o.Small.TryAcquire(SmallBytes) || !o.Free.TryAcquire(RepliesBytes) || !o.shares.Of(of("one")).TryAcquire(PrincipalBytes) {
 		t.Error("not all was given back")
 	}
 }
