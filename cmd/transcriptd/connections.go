@@ -20,7 +20,9 @@ type sparing struct {
 	// open counts the connections.
 	open  atomic.Int64
 	usage func() badgerdb.Usage
-	log   *slog.Logger
+	// part of the limit is left to other listeners, too; 0: none is.
+	part int64
+	log  *slog.Logger
 	// told is when the log was told last.
 	told time.Time
 }
@@ -37,8 +39,17 @@ const closedToldEvery = time.Minute
 
 // spare makes a listener leave the store the descriptors that it needs; one in memory needs none.
 func spare(l net.Listener, store chainstore.Store, log *slog.Logger) net.Listener {
+	return spareMore(l, store, 0, log)
+}
+
+// spareAdmin is spare for the HTTP side, to which anybody who reaches it may connect: it leaves a quarter of all to gRPC.
+func spareAdmin(l net.Listener, store chainstore.Store, log *slog.Logger) net.Listener {
+	return spareMore(l, store, 4, log)
+}
+
+func spareMore(l net.Listener, store chainstore.Store, part int64, log *slog.Logger) net.Listener {
 	if s, ok := store.(*badgerstore.Store); ok {
-		return &sparing{Listener: l, usage: s.Descriptors, log: log}
+		return &sparing{Listener: l, usage: s.Descriptors, part: part, log: log}
 	}
 	return l
 }
@@ -51,8 +62,12 @@ func (s *sparing) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		u := s.usage()
+		kept := u.Kept + min(100, u.Limit/16)
+		if s.part > 0 {
+			kept += u.Limit / s.part
+		}
 		few := s.open.Load() < alwaysTaken && u.Left() >= leastForTaken
-		if few || u.Left() >= u.Kept+min(100, u.Limit/16) {
+		if few || u.Left() >= kept {
 			s.open.Add(1)
 			return &sparedConn{Conn: conn, closed: sync.OnceFunc(func() { s.open.Add(-1) })}, nil
 		}

@@ -58,3 +58,34 @@ func TestAFewConnectionsAreTaken(t *testing.T) {
 		t.Errorf("%d are open", n)
 	}
 }
+
+// The HTTP side leaves a quarter of all descriptors to gRPC, beside what the store keeps.
+func TestTheHTTPSideLeavesDescriptorsToGRPC(t *testing.T) {
+	for part, want := range map[int64]bool{0: true, 4: false} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &sparing{Listener: l, part: part, log: slog.New(slog.DiscardHandler), usage: func() badgerdb.Usage {
+			return badgerdb.Usage{Used: 600, Limit: 1000, Kept: 200}
+		}}
+		s.open.Store(alwaysTaken)
+		accepted := make(chan error)
+		go func() { _, err := s.Accept(); accepted <- err }()
+		conn, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want {
+			if err := <-accepted; err != nil {
+				t.Error(err)
+			}
+		} else if _, err := conn.Read(make([]byte, 1)); err == nil {
+			t.Error("a connection that takes of the quarter is not closed")
+		}
+		_, _ = conn.Close(), l.Close()
+		if !want {
+			<-accepted
+		}
+	}
+}

@@ -108,7 +108,7 @@ func (p *parts) serve(ctx context.Context) error {
 	var http *admin
 	if p.adminListener != nil {
 		routes := adminRoutes(registry, func() bool { return !draining.Load() }, newDoor(p.callers, p.certificates, p.audit))
-		http = startAdmin(overTLS(p.adminListener, p.certificates), p.cfg.adminHosts().only(routes), p.log)
+		http = startAdmin(overTLS(spareAdmin(p.adminListener, p.store, p.log), p.certificates), p.cfg.adminHosts().only(routes), p.log)
 	}
 	served := make(chan error, 1)
 	go func() { served <- grpcServer.Serve(spare(p.listener, p.store, p.log)) }()
