@@ -90,14 +90,11 @@ func (d *Directory) Authenticate(c Credentials) (*Principal, error) {
 	if t == nil || d.isStuck() {
 		return nil, ErrUnavailable
 	}
-	switch {
-	case len(c.Authorization) == 1:
-		return t.byHeader(c.Authorization[0], d.now())
-	case len(c.Authorization) == 0 && c.Certificate != nil:
-		return t.byCertificate(c.Certificate, d.now())
-	default:
-		return nil, ErrUnauthenticated
+	who, err := t.whose(c, d.now())
+	if err != nil && d.log.Enabled(context.Background(), slog.LevelDebug) {
+		d.log.Debug("credentials are refused", "why", err)
 	}
+	return who, err
 }
 
 // isStuck tells whether looking at the files takes so long that what they said may not be true any more.
@@ -186,7 +183,10 @@ func (d *Directory) readKeys() error {
 	if changed {
 		d.taken = false
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("jwt.jwks_file: %w", err)
+	}
+	return nil
 }
 
 // take makes the table of what was read the one that counts.

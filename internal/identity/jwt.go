@@ -100,7 +100,7 @@ func (is *issuer) add(r *FileRule, t *table) error {
 // authenticate names who shows a token at a time. A token that was good is remembered for as long as its keys and its time are the same.
 func (is *issuer) authenticate(text string, now time.Time) (*Principal, error) {
 	if len(text) > maxJWT {
-		return nil, ErrUnauthenticated
+		return nil, errJWTTooLong
 	}
 	set, err := is.keys.current()
 	if err != nil {
@@ -116,7 +116,7 @@ func (is *issuer) authenticate(text string, now time.Time) (*Principal, error) {
 	}
 	who := is.name(claims)
 	if who == nil {
-		return nil, ErrUnauthenticated
+		return nil, errNoRule
 	}
 	is.remembered.put(hash, memory{who: who, set: set, until: until})
 	return who, nil
@@ -127,11 +127,14 @@ func (is *issuer) authenticate(text string, now time.Time) (*Principal, error) {
 func (is *issuer) verify(text string, set *keySet, now time.Time) (claims map[string]any, until time.Time, err error) {
 	token, err := jwt.ParseSigned(text, is.algorithms)
 	if err != nil || len(token.Headers) != 1 {
-		return nil, until, ErrUnauthenticated
+		return nil, until, errNoJWT
 	}
 	var said jwt.Claims
-	if err := token.UnsafeClaimsWithoutVerification(&said); err != nil || !is.fits(&said, now) {
-		return nil, until, ErrUnauthenticated
+	if err := token.UnsafeClaimsWithoutVerification(&said); err != nil {
+		return nil, until, errNoJWT
+	}
+	if err := is.misfit(&said, now); err != nil {
+		return nil, until, err
 	}
 	header := token.Headers[0]
 	keys := set.keys[header.KeyID]
@@ -139,7 +142,7 @@ func (is *issuer) verify(text string, set *keySet, now time.Time) (claims map[st
 		if is.keys.lookFor(header.KeyID) {
 			return nil, until, ErrUnavailable
 		}
-		return nil, until, ErrUnauthenticated
+		return nil, until, errNoKey
 	}
 	if !is.forged.room(now) {
 		return nil, until, ErrUnavailable
@@ -150,17 +153,23 @@ func (is *issuer) verify(text string, set *keySet, now time.Time) (claims map[st
 		}
 		var signed jwt.Claims
 		claims = nil
-		if token.Claims(key.Key, &signed, &claims) == nil && is.fits(&signed, now) {
+		if token.Claims(key.Key, &signed, &claims) == nil && is.misfit(&signed, now) == nil {
 			return claims, signed.Expiry.Time().Add(is.skew), nil
 		}
 	}
 	is.forged.add()
-	return nil, until, ErrUnauthenticated
+	return nil, until, errSignature
 }
 
-// fits tells whether claims are of the issuer, for the audience, and of a time.
-func (is *issuer) fits(c *jwt.Claims, now time.Time) bool {
-	return c.Expiry != nil && c.ValidateWithLeeway(is.expected.WithTime(now), is.skew) == nil
+// misfit is how claims are not of the issuer, for the audience, or of a time; nil: they are.
+func (is *issuer) misfit(c *jwt.Claims, now time.Time) error {
+	if c.Expiry == nil {
+		return errNoExpiry
+	}
+	if err := c.ValidateWithLeeway(is.expected.WithTime(now), is.skew); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnauthenticated, err)
+	}
+	return nil
 }
 
 // name is who has the claims; nil: nobody.

@@ -142,7 +142,7 @@ func (r *remoteKeys) attempt(ctx context.Context) {
 	switch {
 	case ctx.Err() != nil:
 	case err != nil && !failedBefore:
-		r.log.Warn("the keys of JWTs cannot be got; those that were got before count on for a while", "error", err)
+		r.log.Warn("the keys of JWTs cannot be got; those that were got before, if any, count on for 12 hours", "error", err)
 	case err == nil && failedBefore:
 		r.log.Info("the keys of JWTs can be got again")
 	}

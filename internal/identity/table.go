@@ -195,49 +195,65 @@ func namesOf(c *x509.Certificate) (names []string) {
 	return names
 }
 
+// whose is who shows credentials at a time.
+func (t *table) whose(c Credentials, now time.Time) (*Principal, error) {
+	switch {
+	case len(c.Authorization) == 1:
+		return t.byHeader(c.Authorization[0], now)
+	case len(c.Authorization) == 0 && c.Certificate != nil:
+		return t.byCertificate(c.Certificate, now)
+	default:
+		return nil, errNoCredentials
+	}
+}
+
 // byHeader is who shows a header of authorization at a time: "Bearer TOKEN".
 func (t *table) byHeader(header string, now time.Time) (*Principal, error) {
 	scheme, token, _ := strings.Cut(header, " ")
 	switch {
 	case !strings.EqualFold(scheme, "bearer"):
-		return nil, ErrUnauthenticated
+		return nil, errScheme
 	case strings.HasPrefix(token, tokenPrefix):
 		return t.byToken(token, now)
 	case t.jwt != nil:
 		return t.jwt.authenticate(token, now)
 	default:
-		return nil, ErrUnauthenticated
+		return nil, errScheme
 	}
 }
 
 // byToken is who has a token at a time.
 func (t *table) byToken(text string, now time.Time) (*Principal, error) {
 	if !IsToken(text) {
-		return nil, ErrUnauthenticated
+		return nil, errMistyped
 	}
 	k, ok := t.tokens[HashToken(text)]
-	if !ok || !k.expires.IsZero() && !now.Before(k.expires) {
-		return nil, ErrUnauthenticated
+	switch {
+	case !ok:
+		return nil, errNoSuchToken
+	case !k.expires.IsZero() && !now.Before(k.expires):
+		return nil, errTokenExpired
+	default:
+		return k.who, nil
 	}
-	return k.who, nil
 }
 
 // byCertificate is who has a certificate at a time. Where it has names of more than one, none of them can be meant.
 func (t *table) byCertificate(c *x509.Certificate, now time.Time) (who *Principal, err error) {
 	if now.Before(c.NotBefore) || now.After(c.NotAfter) {
-		return nil, ErrUnauthenticated
+		return nil, errCertTime
 	}
 	for _, name := range namesOf(c) {
 		switch p := t.certificates[name]; {
 		case p == nil || p == who:
 		case who != nil:
-			return nil, ErrUnauthenticated
+			return nil, errCertOfTwo
 		default:
 			who = p
 		}
 	}
 	if who == nil {
-		return nil, ErrUnauthenticated
+		return nil, errCertOfNobody
 	}
 	return who, nil
 }
