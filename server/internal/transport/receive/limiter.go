@@ -27,7 +27,8 @@ const (
 	// all reads, which are short: what there is room for is eight that have yet to come. otherBytes is that of health, and of
 	// reflection.
 	WritesBytes, ReadsBytes, otherBytes = 64 << 20, 32 << 20, 16 << 20
-	// MostWaiting calls may wait for a room; further ones are refused at once. Principals that have calls wait share it.
+	// MostWaiting calls may wait for a room; further ones are refused at once. Parties with names, such as principals, share it, and four times as
+	// many may wait where there are many of them.
 	MostWaiting = 4096
 	// Timeout is how long a request may take to come where others wait for room: one of 4 MiB over 7 Mbit/s.
 	Timeout = 5 * time.Second
@@ -90,7 +91,7 @@ func (i *Limiter) Of(kind access.Kind) *ByteQuota {
 // ByteQuota is what the requests of one kind of calls may hold together.
 type ByteQuota struct {
 	Free *fair.Semaphore
-	// shares are what those of one principal may: some is left for others, also while senders of one stall.
+	// shares are what those of one party with a name may: some is left for others, also while senders of one stall.
 	shares *fair.Shares
 	// timeout is how long a request may take to come where others wait.
 	timeout time.Duration
@@ -103,7 +104,7 @@ type ByteQuota struct {
 	// clock that is set turns back.
 	start          time.Time
 	waiters, ended atomic.Int64
-	// waitersOf are how many of the calls are whose, of principals that have any.
+	// waitersOf are how many of these are whose, by name.
 	mu        sync.Mutex
 	waitersOf map[string]int64
 	// bytes are taken, and waiting calls wait for some; waited are the seconds of those that had to.
@@ -162,7 +163,8 @@ func (r *ByteQuota) wait(ctx context.Context, share *fair.Semaphore, bytes int64
 	}
 }
 
-// enter counts a call that waits, and tells how many do; of a principal's, how many would if everybody who has some had as many.
+// enter counts a call that waits, and tells how many do as it counts for its party: of one with a name, as many as would if everybody who has
+// some had as many, or a quarter of all where that is more.
 func (r *ByteQuota) enter(name string) int64 {
 	all := r.waiters.Add(1)
 	if name == "" {
@@ -171,7 +173,7 @@ func (r *ByteQuota) enter(name string) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.waitersOf[name]++
-	return r.waitersOf[name] * int64(len(r.waitersOf))
+	return max(r.waitersOf[name]*int64(len(r.waitersOf)), all/4)
 }
 
 func (r *ByteQuota) leave(name string) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -127,5 +128,26 @@ func TestWaitersOfOnePrincipal(t *testing.T) {
 			}
 		}
 		synctest.Wait() // until the last has left
+	})
+}
+
+// However many names there are, what waits is bounded.
+func TestWaitersOfManyNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := roomForOne(t)
+		for i := range 8 * MostWaiting {
+			r.enter(strconv.Itoa(i / 2))
+		}
+		if n := r.enter("one more"); n <= MostWaiting {
+			t.Errorf("it counts as %d", n)
+		}
+		for i := range 8 * MostWaiting {
+			r.leave(strconv.Itoa(i / 2))
+		}
+		r.leave("one more")
+		if n := r.enter("a"); n != 1 || len(r.waitersOf) != 1 {
+			t.Errorf("the first counts as %d, beside %d names", n, len(r.waitersOf))
+		}
+		r.leave("a")
 	})
 }
