@@ -19,7 +19,7 @@ func lines(text string) string {
 
 // examples are the lines of the examples that run.
 func examples(t *testing.T) (all string) {
-	for _, name := range []string{"example_test.go", "example_compact_test.go", "example_outside_test.go", "example_back_test.go", "example_notes_test.go"} {
+	for _, name := range []string{"example_test.go", "example_compact_test.go", "example_outside_test.go", "example_back_test.go", "example_notes_test.go", "example_secure_test.go"} {
 		all += lines(string(must(os.ReadFile(name))(t)))
 	}
 	return all
