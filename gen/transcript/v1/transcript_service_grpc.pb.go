@@ -60,8 +60,9 @@ const (
 //
 // Every error has two details: a google.rpc.ErrorInfo with an ErrorReason, and a google.rpc.RequestInfo with
 // the id of the request in the server's log. The id is empty if the server refused the call on its
-// request headers (OVERLOADED, UNAUTHENTICATED). These errors have no detail: a request over 8 MiB, an unknown method, a failure of the
-// transport, and errors of the health and reflection services.
+// request headers (OVERLOADED, RATE_LIMITED, UNAUTHENTICATED, IDENTITY_UNAVAILABLE). These errors have no
+// detail: a request over 8 MiB, an unknown method, a failure of the transport, and errors of the health and
+// reflection services.
 //
 // The comment of each method lists its own reasons. ErrorReason says what each means. Every method can also
 // fail with INVALID_FIELD, MALFORMED_REQUEST, LIMIT_EXCEEDED, OVERLOADED, DRAINING, NODE_CORRUPT, CANCELLED,
@@ -448,8 +449,9 @@ func (c *transcriptServiceClient) ServerInfo(ctx context.Context, in *ServerInfo
 //
 // Every error has two details: a google.rpc.ErrorInfo with an ErrorReason, and a google.rpc.RequestInfo with
 // the id of the request in the server's log. The id is empty if the server refused the call on its
-// request headers (OVERLOADED, UNAUTHENTICATED). These errors have no detail: a request over 8 MiB, an unknown method, a failure of the
-// transport, and errors of the health and reflection services.
+// request headers (OVERLOADED, RATE_LIMITED, UNAUTHENTICATED, IDENTITY_UNAVAILABLE). These errors have no
+// detail: a request over 8 MiB, an unknown method, a failure of the transport, and errors of the health and
+// reflection services.
 //
 // The comment of each method lists its own reasons. ErrorReason says what each means. Every method can also
 // fail with INVALID_FIELD, MALFORMED_REQUEST, LIMIT_EXCEEDED, OVERLOADED, DRAINING, NODE_CORRUPT, CANCELLED,
