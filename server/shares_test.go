@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
 	"testing"
 	"time"
 
@@ -103,5 +104,44 @@ func TestATenantWhoseChecksTakeLong(t *testing.T) {
 	}
 	if !errors.Is(err, io.EOF) {
 		t.Errorf("another principal is told %v", err)
+	}
+}
+
+// TestStrangersOnAConnectionOfATenant: strangers who share a connection with somebody who is known, as behind a proxy, do not have it wait.
+func TestStrangersOnAConnectionOfATenant(t *testing.T) {
+	g, seen := twoTenants(t)
+	rpc := transcriptv1.NewTranscriptServiceClient(g.conn)
+	resolve := func(ctx context.Context) error {
+		_, err := rpc.ResolveAlias(ctx, &transcriptv1.ResolveAliasRequest{Name: "nobody"})
+		return err
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	var strangers sync.WaitGroup
+	defer strangers.Wait()
+	defer leave()
+	if err := resolve(as(t, "one")); status.Code(err) != codes.NotFound {
+		t.Fatal(err)
+	}
+	for range 50 {
+		strangers.Go(func() {
+			for ctx.Err() == nil {
+				_ = resolve(ctx) // is refused
+			}
+		})
+	}
+	refused := func() float64 { return seen.metric("transcriptd_server_strangers_refused_total", "UNAUTHENTICATED") }
+	for refused() < 6000 { // more than are refused without a wait
+		if err := resolve(as(t, "one")); status.Code(err) != codes.NotFound {
+			t.Fatal(err)
+		}
+	}
+	began := time.Now()
+	for range 300 {
+		if err := resolve(as(t, "one")); status.Code(err) != codes.NotFound {
+			t.Fatal(err)
+		}
+	}
+	if took := time.Since(began); took > 6*time.Second {
+		t.Errorf("300 calls beside strangers take %s", took)
 	}
 }

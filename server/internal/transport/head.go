@@ -43,10 +43,13 @@ func (t *Transport) head(ctx context.Context, call *tap.Info) (context.Context, 
 	if err != nil {
 		refusal := t.strangers.refusal(ctx, err)
 		t.audit.refused(ctx, call.FullMethodName, refusal)
-		t.strangers.pace(t.draining)
+		if !reply.IsKnown(ctx) { // else who is known would wait, too
+			t.strangers.pace(t.draining)
+		}
 		return refuse(ctx, refusal, time.Now())
 	}
 	if who != nil {
+		reply.Known(ctx)
 		ctx = access.Called(ctx, who)
 		if err := t.limited(who); err != nil {
 			refusal := t.status(ctx, err)

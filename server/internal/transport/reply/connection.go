@@ -22,6 +22,9 @@ type connection struct {
 	share, batches, own *fair.Semaphore
 	// written is how many bytes were written to it; bytes is what replies to it hold.
 	written, bytes atomic.Int64
+	// known is when somebody who is known called over it last, as long after it was made; 0: nobody did.
+	made  time.Time
+	known atomic.Int64
 
 	mu sync.Mutex
 	// held are the rooms of replies that the client has not taken yet; nil once the connection is closed.
@@ -30,7 +33,7 @@ type connection struct {
 
 func newConnection(conn net.Conn) *connection {
 	return &connection{
-		Conn: conn, held: map[*Held]struct{}{},
+		Conn: conn, made: time.Now(), held: map[*Held]struct{}{},
 		share: fair.NewSemaphore(ConnectionBytes), batches: fair.NewSemaphore(ConnectionBytes / 2), own: fair.NewSemaphore(OwnBytes),
 	}
 }
@@ -135,4 +138,20 @@ func connectionOf(ctx context.Context) *connection {
 		}
 	}
 	return newConnection(nil)
+}
+
+// Known notes that somebody who is known calls over the context's connection.
+func Known(ctx context.Context) {
+	c := connectionOf(ctx)
+	c.known.Store(max(1, int64(time.Since(c.made))))
+}
+
+// knownFor is for how long a connection is one of those who are known, since one called over it.
+const knownFor = time.Minute
+
+// IsKnown tells whether somebody who is known called over the context's connection lately, which strangers may share: that of a proxy.
+func IsKnown(ctx context.Context) bool {
+	c := connectionOf(ctx)
+	at := c.known.Load()
+	return at > 0 && int64(time.Since(c.made))-at < int64(knownFor)
 }
