@@ -135,12 +135,9 @@ const unknownReason, unavailableReason = "UNAUTHENTICATED", "IDENTITY_UNAVAILABL
 // meanwhile, and nothing of other connections waits: so what a flood takes of the processors is bounded, and the flood is held up where it comes
 // from.
 func (s *strangers) pace(done context.Context) {
-	now := time.Now()
-	place := s.paced.ReserveN(now, 1)
-	wait := place.DelayFrom(now)
-	if wait > longestPace {
-		place.CancelAt(now)
-		wait = longestPace
+	now, wait := time.Now(), longestPace
+	if s.paced.TokensAt(now) > -longestPace.Seconds()*strangersPerSecond { // a reservation that is given back would hold up those made meanwhile
+		wait = min(wait, s.paced.ReserveN(now, 1).DelayFrom(now))
 	}
 	if wait == 0 {
 		return
