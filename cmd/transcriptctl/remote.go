@@ -148,7 +148,7 @@ func hintFor(e *client.Error) string {
 	case client.ErrAuditUnavailable:
 		return "Nothing was changed. The server must be able to write its audit; its log has the cause."
 	case client.ErrQuotaExceeded:
-		return "See quotas with 'transcriptctl stats'. An admin of the namespace can raise them with 'transcriptctl namespace set'."
+		return "Who has the role operate sees quotas with 'transcriptctl stats'. Who has the role admin can raise them with 'transcriptctl namespace set'."
 	case client.ErrRateLimited:
 		return "Nothing was changed. Make fewer calls at once, or ask the server's operator for a higher rate."
 	case client.ErrInternal:
@@ -165,7 +165,7 @@ func hintFor(e *client.Error) string {
 		return "Give a token that is known there and has not expired, with --token-file or TRANSCRIPTCTL_TOKEN, or a client certificate with " +
 			"--cert and --key; or name a context that has them, with --context."
 	case codes.PermissionDenied:
-		return "What reads needs the role read on the --namespace, what writes append, stats and verify operate, namespace set admin, and verify --all operate on *. " +
+		return "To read, a principal needs the role read on the --namespace; to write, append; for stats and verify, operate; for namespace set, admin. " +
 			"Is it another --namespace, --token-file or --context? Grants are in the server's file of principals."
 	case codes.Unimplemented:
 		return "Is that a transcriptd? Then it is older than this transcriptctl."

@@ -13,8 +13,8 @@ import (
 
 // auditFlags say whether and how it is written down what callers do.
 type auditFlags struct {
-	File     string `name:"audit" placeholder:"FILE" env:"TRANSCRIPTD_AUDIT" help:"Write down here who did what: a line of JSON for each call that writes, administers or is refused; see docs/audit.md. Default: nothing is written down."`
-	KeyFile  string `name:"audit-key-file" placeholder:"FILE" env:"TRANSCRIPTD_AUDIT_KEY_FILE" help:"Key the lines with what this file has, 32 bytes at least, so that nobody without it can make any; its mode must be 0600. openssl rand -hex 32 makes a key."`
+	File     string `name:"audit" placeholder:"FILE" env:"TRANSCRIPTD_AUDIT" help:"Write to this file who did what: a line of JSON for each call that writes, administers or is refused; see docs/audit.md. Default: no audit."`
+	KeyFile  string `name:"audit-key-file" placeholder:"FILE" env:"TRANSCRIPTD_AUDIT_KEY_FILE" help:"Authenticate the lines (HMAC) with the key in this file, 32 bytes at least, so that nobody without it can forge one; its mode must be 0600. 'openssl rand -hex 32' makes a key."`
 	Required bool   `name:"audit-required" env:"TRANSCRIPTD_AUDIT_REQUIRED" help:"Refuse writes while lines cannot be written, and sync each line of a write before its reply. Default: such lines wait in memory, and are lost once there are too many."`
 	MaxMiB   int64  `name:"audit-max-mib" default:"64" env:"TRANSCRIPTD_AUDIT_MAX_MIB" help:"Begin another file when this one is so large (1 to 1048576). The full one is kept as FILE.NUMBER, the number of its last line; transcriptd removes none."`
 }

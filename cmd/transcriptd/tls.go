@@ -14,9 +14,9 @@ import (
 
 // tlsFlags say how TLS is spoken: with gRPC and with HTTP alike.
 type tlsFlags struct {
-	Cert       string `placeholder:"FILE" env:"TRANSCRIPTD_TLS_CERT" help:"Speak TLS with this certificate, in PEM, with those that lead to a root behind it. New files are taken up within seconds, and no call ends."`
+	Cert       string `placeholder:"FILE" env:"TRANSCRIPTD_TLS_CERT" help:"Speak TLS, gRPC and HTTP, with this certificate, in PEM; the intermediate certificates that lead to its root come after it in the file. A new file is taken up within seconds, and no call ends."`
 	Key        string `placeholder:"FILE" env:"TRANSCRIPTD_TLS_KEY" help:"The private key of --tls-cert, in PEM."`
-	ClientCA   string `placeholder:"FILE" name:"client-ca" env:"TRANSCRIPTD_TLS_CLIENT_CA" help:"Take client certificates that these certificates, in PEM, have signed, and no others."`
+	ClientCA   string `placeholder:"FILE" name:"client-ca" env:"TRANSCRIPTD_TLS_CLIENT_CA" help:"Accept client certificates that a certificate in this file, in PEM, has signed, and no others. With --principals they are an alternative to tokens; without, every client needs one."`
 	MinVersion string `default:"1.3" enum:"1.2,1.3" env:"TRANSCRIPTD_TLS_MIN_VERSION" help:"The least version of TLS that is spoken: 1.2 or 1.3."`
 }
 
