@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,6 +18,8 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	"github.com/transcriptd/transcriptd/client"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/internal/identity"
+	"github.com/transcriptd/transcriptd/server"
 )
 
 func TestBenchMistakes(t *testing.T) {
@@ -179,5 +184,27 @@ func TestBenchServesNothing(t *testing.T) {
 	r := refusing(t, codes.Unimplemented, 1).run("bench", "--duration", "1ms", "--callers", "1")
 	if r.code != exitFailed || !strings.Contains(r.notes, "older than this transcriptctl") || strings.Contains(r.notes, "stay in") {
 		t.Errorf("exit code %d, %s", r.code, r.notes)
+	}
+}
+
+// Read and append on the namespaces that it makes are all that it needs.
+func TestBenchNeedsNoMoreThanItsNamespace(t *testing.T) {
+	token := identity.NewToken()
+	path := filepath.Join(t.TempDir(), "principals.json")
+	text := fmt.Sprintf(`{"principals": [{"name": "bench", "grants": [{"roles": ["read", "append"], "namespaces": "bench-*"}], "tokens": [{"id": "a", "sha256": "%x"}]}]}`,
+		identity.HashToken(token))
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	callers, err := identity.Open(path, identity.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = callers.Close() })
+	s := serveAs(t, memstore.New(memstore.Options{}), server.Config{Version: "test", Authenticator: callers})
+	t.Setenv(tokenVariable, token)
+	s.must("bench", "--callers", "1", "--turns", "2", "--duration", "10ms")
+	if r := s.run("bench", "--namespace", "other", "--duration", "10ms"); r.code != exitDenied {
+		t.Errorf("%+v", r)
 	}
 }
