@@ -20,7 +20,7 @@ func logUnary(log *slog.Logger) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		begin := time.Now()
 		answer, err := next(ctx, req)
-		if level := levelOf(status.Code(err)); log.Enabled(ctx, level) {
+		if level := levelFor(info.FullMethod, status.Code(err)); log.Enabled(ctx, level) {
 			line := append(ended(ctx, info.FullMethod, "unary", begin, err),
 				slog.Int("request_bytes", reply.Size(req)), slog.Int("reply_bytes", reply.Size(answer)))
 			log.LogAttrs(ctx, level, "finished call", line...)
@@ -35,7 +35,7 @@ func logStream(log *slog.Logger) grpc.StreamServerInterceptor {
 		begin, counted := time.Now(), &countedStream{ServerStream: ss}
 		err := next(srv, counted)
 		ctx := ss.Context()
-		if level := levelOf(status.Code(err)); log.Enabled(ctx, level) {
+		if level := levelFor(info.FullMethod, status.Code(err)); log.Enabled(ctx, level) {
 			line := append(ended(ctx, info.FullMethod, streamKind(info), begin, err),
 				slog.Int("request_bytes", counted.received), slog.Int("reply_bytes", counted.sent), slog.Int("frames", counted.frames))
 			log.LogAttrs(ctx, level, "finished call", line...)
@@ -76,6 +76,15 @@ func ended(ctx context.Context, method, kind string, begin time.Time, err error)
 		line = append(line, slog.String("grpc.error", err.Error()))
 	}
 	return append(line, slog.Duration("grpc.duration", time.Since(begin)))
+}
+
+// levelFor is levelOf, but debug for what is no fault of the server in calls of health: anybody may make them, in any number.
+func levelFor(method string, code codes.Code) slog.Level {
+	level := levelOf(code)
+	if access.IsHealth(method) && level < slog.LevelError {
+		return slog.LevelDebug
+	}
+	return level
 }
 
 // levelOf is the level at which a finished call is logged: what belongs to normal use at debug, such as a put that lost

@@ -89,6 +89,7 @@ type Transport struct {
 	Admission *admission
 	Requests  *receive.Limiter
 	Replies   *reply.Limiter
+	watchers  watchers
 }
 
 func New(cfg Config) *Transport {
@@ -101,6 +102,7 @@ func New(cfg Config) *Transport {
 		Admission: newAdmission(cfg.Draining, metrics.NewRefused(cfg.Registerer, cfg.Log), cfg.Overloaded, cfg.Log),
 		Requests:  receive.NewLimiter(cfg.Draining, metrics.NewRequests(cfg.Registerer, cfg.Log), cfg.Status),
 		Replies:   reply.NewLimiter(reply.NewBuffers(), metrics.NewReplies(cfg.Registerer, cfg.Log), cfg.Log),
+		watchers:  newWatchers(),
 	}
 	if cfg.Audit != nil {
 		t.audit = &auditor{log: cfg.Audit, status: cfg.Status}

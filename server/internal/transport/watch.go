@@ -6,6 +6,9 @@ import (
 
 	"google.golang.org/grpc"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/transcriptd/transcriptd/server/internal/fair"
+	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
 )
 
 // watch is a stream of health that ends once the server drains and has told so: who watches must not hold up the end. Who was told
@@ -18,8 +21,27 @@ type watch struct {
 	end  context.CancelFunc
 }
 
+// maxWatches is how many streams of health there may be, of which each takes some 18 KiB: anybody may have them, and for as long as they like.
+// Those of one machine are three quarters of them at most.
+const maxWatches = 1024
+
+// watchers bound streams of health.
+type watchers struct {
+	all      *fair.Semaphore
+	machines *fair.Shares
+}
+
+func newWatchers() watchers {
+	return watchers{all: fair.NewSemaphore(maxWatches), machines: fair.NewShares(maxWatches * 3 / 4)}
+}
+
 // watchHealth runs a stream of health until it ends.
 func (t *Transport) watchHealth(srv any, ss grpc.ServerStream, next grpc.StreamHandler) error {
+	machine := t.watchers.machines.Of(context.WithValue(ss.Context(), fair.Party{}, machineOf(ss.Context())))
+	if !fair.Try(1, machine, t.watchers.all) {
+		return t.status(ss.Context(), receive.ErrNoRoom)
+	}
+	defer fair.Release(1, machine, t.watchers.all)
 	ctx, end := context.WithCancel(ss.Context())
 	defer end()
 	w := &watch{stream: stream{ServerStream: ss, ctx: ctx}, transport: t, end: end}
