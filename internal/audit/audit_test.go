@@ -482,6 +482,75 @@ func TestAFileThatIsMovedAway(t *testing.T) {
 	})
 }
 
+// An empty file in place of one that was moved away, as logrotate makes, is none: the next file takes its place.
+func TestAFileThatIsMovedAwayAndMadeAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "audit.jsonl")
+		l := open(t, path, audit.Options{Required: true})
+		add(t, l, 2)
+		if err := errors.Join(os.Rename(path, path+".1"), os.WriteFile(path, nil, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(2 * time.Second)
+		add(t, l, 2)
+		closeLog(t, l)
+		clean(t, audit.Check{}, path+".1", path)
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%v, %v", info.Mode(), err)
+		}
+	})
+}
+
+// A line that sums up says whose calls it counts, also where one makes nearly all of them and very many make the others.
+func TestSumsTellWhose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "audit.jsonl")
+		l := open(t, path, audit.Options{})
+		denied := func(who string, n int) {
+			for range n {
+				r := &audit.Record{Principal: who, Method: "m", Code: "PERMISSION_DENIED", Reason: "PERMISSION_DENIED", Unchanged: true}
+				if err := l.Add(r); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		denied("greedy", 1000)
+		denied("other", 1)
+		for i := range 40 {
+			denied(fmt.Sprint(strings.Repeat("<", 250), i), 1)
+		}
+		<-time.After(2 * time.Second)
+		closeLog(t, l)
+		clean(t, audit.Check{}, path)
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		of, named, others := map[string]int{}, 0, 0
+		for text := range strings.Lines(string(content)) {
+			var line struct {
+				Sum *struct {
+					Principals map[string]int
+					Others     int `json:"other_principals"`
+				}
+			}
+			if err := json.Unmarshal([]byte(text), &line); err != nil {
+				t.Fatal(err)
+			}
+			if line.Sum != nil {
+				for who, n := range line.Sum.Principals {
+					of[who] += n
+					named += n
+				}
+				others += line.Sum.Others
+			}
+		}
+		if of["greedy"] != 900 || of["other"] != 1 || len(of) != 32 || named+others != 941 {
+			t.Errorf("greedy %d, other %d, %d principals, %d and %d calls", of["greedy"], of["other"], len(of), named, others)
+		}
+	})
+}
+
 // A process that was killed between the two steps of a rotation left no file: the next one goes on behind the newest that was full.
 func TestGoesOnBehindAFullFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")

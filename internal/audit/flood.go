@@ -12,6 +12,9 @@ const (
 	perSecond = 10
 )
 
+// summedPrincipals is how many principals a line that sums up names, so that it is no longer than a line may be.
+const summedPrincipals = 32
+
 // floods keep calls that change nothing from filling the disk. There are as many as codes and reasons. Their methods may run at once, and do
 // not wait for the disk.
 type floods struct {
@@ -26,9 +29,25 @@ type flood struct {
 	// left is how many are told one by one yet, as of a time.
 	left float64
 	asOf time.Time
-	// more is how many of each method are not told yet, the first of them at since.
-	more  map[string]uint64
-	since time.Time
+	// more is how many of each method are not told yet, the first of them at since; by is whose they are, and others is how many are of
+	// those who are not in it.
+	more, by map[string]uint64
+	others   uint64
+	since    time.Time
+}
+
+// count counts a call that is not told by itself.
+func (f *flood) count(r *Record, now time.Time) {
+	if len(f.more) == 0 {
+		f.since = now
+	}
+	f.more[cut(r.Method)]++
+	who := cut(r.Principal)
+	if _, known := f.by[who]; known || len(f.by) < summedPrincipals {
+		f.by[who]++
+	} else {
+		f.others++
+	}
 }
 
 // single tells whether a call is told by itself; else it is counted.
@@ -38,7 +57,7 @@ func (f *floods) single(r *Record, now time.Time) bool {
 	o := outcome{r.Code, r.Reason}
 	one := f.all[o]
 	if one == nil {
-		one = &flood{left: burst, asOf: now, more: map[string]uint64{}}
+		one = &flood{left: burst, asOf: now, more: map[string]uint64{}, by: map[string]uint64{}}
 		f.all[o] = one
 	}
 	one.left = min(burst, one.left+max(0, now.Sub(one.asOf).Seconds())*perSecond)
@@ -47,10 +66,7 @@ func (f *floods) single(r *Record, now time.Time) bool {
 		one.left--
 		return true
 	}
-	if len(one.more) == 0 {
-		one.since = now
-	}
-	one.more[cut(r.Method)]++
+	one.count(r, now)
 	return false
 }
 
@@ -60,8 +76,10 @@ func (f *floods) sums() (all []*sum) {
 	defer f.mu.Unlock()
 	for o, one := range f.all {
 		if len(one.more) > 0 {
-			all = append(all, &sum{Code: cut(o.code), Reason: cut(o.reason), Since: stamp(one.since), Methods: one.more})
-			one.more = map[string]uint64{}
+			all = append(all, &sum{
+				Code: cut(o.code), Reason: cut(o.reason), Since: stamp(one.since), Methods: one.more, Principals: one.by, Others: one.others,
+			})
+			one.more, one.by, one.others = map[string]uint64{}, map[string]uint64{}, 0
 		}
 	}
 	return all

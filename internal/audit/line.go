@@ -72,6 +72,10 @@ type sum struct {
 	Since  time.Time `json:"since"`
 	// Methods are how many calls of each there were.
 	Methods map[string]uint64 `json:"methods"`
+	// Principals are how many calls of each there were, "" for callers who were not known: of the first summedPrincipals; Others are how many
+	// calls there were of further ones.
+	Principals map[string]uint64 `json:"principals,omitempty"`
+	Others     uint64            `json:"other_principals,omitempty"`
 }
 
 // torn tells of bytes before its line that are no lines as they were written. A process that was killed, or a machine that lost power, left

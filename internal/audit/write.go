@@ -272,10 +272,10 @@ func (l *Log) look() {
 	switch {
 	case err == nil && os.SameFile(found, own):
 		l.away = nil
+	case errors.Is(err, os.ErrNotExist), err == nil && found.Mode().IsRegular() && found.Size() == 0: // so some who move files away leave another
+		l.away = l.follow()
 	case err == nil:
 		l.away = fmt.Errorf("another file is at %s", l.path)
-	case errors.Is(err, os.ErrNotExist):
-		l.away = l.follow()
 	}
 }
 
