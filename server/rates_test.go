@@ -35,8 +35,8 @@ func TestRates(t *testing.T) {
 	g := serveGuarded(t, New(memstore.New(memstore.Options{}), Config{
 		Registerer: seen.registry,
 		Authenticator: byName{
-			"bounded": {Name: "bounded", Listed: true, Grants: every, Rate: identity.Rate{PerSecond: 0.01, Burst: 3}},
-			"free":    {Name: "free", Listed: true, Grants: every},
+			"bounded": {Name: "bounded", Grants: every, Rate: identity.Rate{PerSecond: 0.01, Burst: 3}},
+			"free":    {Name: "free", Grants: every},
 		},
 	}), nil)
 	rpc := transcriptv1.NewTranscriptServiceClient(g.conn)
@@ -79,12 +79,13 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// TestWritesAreSharedByPrincipals: who has few writes under way is taken while another has as many as there may be.
+// TestWritesAreSharedByPrincipals: who has few writes under way is taken while another has as many as there may be, by whatever names.
 func TestWritesAreSharedByPrincipals(t *testing.T) {
 	every := []identity.Grant{{Roles: identity.Append, Namespaces: identity.Everything}}
 	store := &waitingStore{Store: memstore.New(memstore.Options{}), opened: make(chan struct{})}
 	s := New(store, Config{Authenticator: byName{
-		"greedy": {Name: "greedy", Grants: every}, "modest": {Name: "modest", Grants: every}, "third": {Name: "third", Grants: every},
+		"greedy": {Name: "acme/ada", Entry: "acme", Grants: every}, "greedy too": {Name: "acme/bob", Entry: "acme", Grants: every},
+		"modest": {Name: "modest", Grants: every}, "third": {Name: "third", Grants: every},
 	}})
 	s.transport.Admission.Free, s.transport.Admission.Most = 8, 32
 	g, seen := serveGuarded(t, s, nil), &crowd{T: t}
@@ -112,8 +113,9 @@ func TestWritesAreSharedByPrincipals(t *testing.T) {
 			t.Errorf("beyond its share %s is told %v", who, st)
 		}
 	}
-	taken := waiting("greedy", 32) // alone
+	taken := append(waiting("greedy", 16), waiting("greedy too", 16)...) // alone
 	refused("greedy")
+	refused("greedy too")
 	taken = append(taken, waiting("modest", 8)...)
 	refused("modest")
 	refused("greedy")

@@ -86,7 +86,7 @@ func TestTokensNameTheirPrincipal(t *testing.T) {
 	is(t, d, Credentials{}, "")
 	is(t, d, Credentials{Authorization: []string{"Bearer " + token, "Bearer " + token}}, "")
 	who, _ := d.Authenticate(show(token))
-	if !who.Listed || !who.May(Read, "acme-1") || who.May(Erase, "acme-1") || who.May(Read, "other") || who.MayEverywhere(Read) {
+	if who.Party() != who.Name || !who.May(Read, "acme-1") || who.May(Erase, "acme-1") || who.May(Read, "other") || who.MayEverywhere(Read) {
 		t.Errorf("grants are %+v", who)
 	}
 }

@@ -185,7 +185,7 @@ func (is *issuer) name(claims map[string]any) *Principal {
 		if !ok || !isTellable(name) {
 			return nil
 		}
-		return &Principal{Name: r.who.Name + "/" + name, Grants: r.who.Grants, Rate: r.who.Rate}
+		return &Principal{Name: r.who.Name + "/" + name, Entry: r.who.Name, Grants: r.who.Grants, Rate: r.who.Rate}
 	}
 	return nil
 }

@@ -172,10 +172,10 @@ func TestJWTsNameTheirPrincipal(t *testing.T) {
 		})
 	}
 	who, err := d.Authenticate(show(ec.sign(t, good(), nil)))
-	if err != nil || who.Listed || !who.May(Read, "acme") || who.May(Append, "acme") || who.Rate.PerSecond != 5 {
+	if err != nil || who.Party() != "acme" || !who.May(Read, "acme") || who.May(Append, "acme") || who.Rate.PerSecond != 5 {
 		t.Errorf("%+v, %v", who, err)
 	}
-	if who, err = d.Authenticate(show(ec.sign(t, good().with(claims{"sub": "robot"}), nil))); err != nil || !who.Listed {
+	if who, err = d.Authenticate(show(ec.sign(t, good().with(claims{"sub": "robot"}), nil))); err != nil || who.Party() != "robots" {
 		t.Errorf("%+v, %v", who, err)
 	}
 }

@@ -57,10 +57,20 @@ type Rate struct {
 type Principal struct {
 	// Name is unique among the principals of a server: two of one name are the same, whose token was read twice.
 	Name string
-	// Listed says that the name stands in the file of principals, so that there are few of its kind: metrics may have it.
-	Listed bool
+	// Entry is what it is known by, where several principals are by the same: the rule for JWTs whose callers have names of their own. Empty: it
+	// is known by its own name.
+	Entry  string
 	Grants []Grant
 	Rate   Rate
+}
+
+// Party is by what it is known: the name of an entry of the file of principals, of which there are few. Metrics have it, and all who are known by
+// one have one share of a server, however many they are.
+func (p *Principal) Party() string {
+	if p.Entry != "" {
+		return p.Entry
+	}
+	return p.Name
 }
 
 // May tells whether a grant gives the role on a namespace.

@@ -76,7 +76,7 @@ func (t *table) principal(name string, granted []FileGrant, rate *FileRate) (*Pr
 	if t.principals[name] != nil {
 		return nil, fmt.Errorf("name: %s is there twice", name)
 	}
-	who := &Principal{Name: name, Listed: true}
+	who := &Principal{Name: name}
 	var err error
 	if who.Grants, err = grants(granted); err != nil {
 		return nil, err

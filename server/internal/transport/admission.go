@@ -86,11 +86,11 @@ func (a *admission) begin(who *identity.Principal) (n, most int64) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.of[who.Name]++
+	a.of[who.Party()]++
 	if all <= a.Free || len(a.of) == 1 {
 		return all, a.Most
 	}
-	return a.of[who.Name] * int64(len(a.of)), a.Most / 2
+	return a.of[who.Party()] * int64(len(a.of)), a.Most / 2
 }
 
 // leave gives back a write's place.
@@ -101,8 +101,8 @@ func (a *admission) leave(who *identity.Principal) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.of[who.Name]--; a.of[who.Name] == 0 {
-		delete(a.of, who.Name)
+	if a.of[who.Party()]--; a.of[who.Party()] == 0 {
+		delete(a.of, who.Party())
 	}
 }
 

@@ -69,7 +69,7 @@ func (t *Transport) limited(who *identity.Principal) error {
 	if wait == 0 {
 		return nil
 	}
-	t.overRate.WithLabelValues(labelOf(who)).Inc()
+	t.overRate.WithLabelValues(who.Party()).Inc()
 	return &access.RateError{After: wait}
 }
 

@@ -12,7 +12,6 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
-	"github.com/transcriptd/transcriptd/internal/identity"
 	"github.com/transcriptd/transcriptd/server/internal/access"
 	"github.com/transcriptd/transcriptd/server/internal/panics"
 	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
@@ -70,7 +69,7 @@ func (t *Transport) chains() (unary []grpc.UnaryServerInterceptor, stream []grpc
 func countCallers(ended *prometheus.CounterVec) (grpc.UnaryServerInterceptor, grpc.StreamServerInterceptor) {
 	count := func(ctx context.Context, err error) {
 		if who := access.Who(ctx); who != nil {
-			ended.WithLabelValues(labelOf(who), status.Code(err).String()).Inc()
+			ended.WithLabelValues(who.Party(), status.Code(err).String()).Inc()
 		}
 	}
 	unary := func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
@@ -83,14 +82,6 @@ func countCallers(ended *prometheus.CounterVec) (grpc.UnaryServerInterceptor, gr
 		count(ss.Context(), err)
 		return err
 	}
-}
-
-// labelOf is what metrics call a principal: of those that are not listed there may be any number.
-func labelOf(who *identity.Principal) string {
-	if who.Listed {
-		return who.Name
-	}
-	return "other"
 }
 
 func identifyUnary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {

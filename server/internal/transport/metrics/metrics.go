@@ -73,7 +73,7 @@ func NewStrangers(to prometheus.Registerer, log *slog.Logger) *prometheus.Counte
 func NewCallers(to prometheus.Registerer, log *slog.Logger) *prometheus.CounterVec {
 	return registered(to, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "transcriptd_server_calls_by_principal_total",
-		Help: "Calls that have ended, by the principal who made them, as the file of principals names it, or \"other\" for those that it does not name; calls of health are left out.",
+		Help: "Calls that have ended, by the entry of the file of principals that their caller is known by; calls of health are left out.",
 	}, []string{"principal", "code"}), log)
 }
 

@@ -100,7 +100,7 @@ func (c *callContext) Value(key any) any {
 func NewCall(ctx context.Context) Call {
 	c := Call{ID: rand.Uint64(), ended: ctx.Done()}
 	if who := access.Who(ctx); who != nil {
-		c.Party = who.Name
+		c.Party = who.Party()
 	} else {
 		c.Party = connectionOf(ctx)
 	}
