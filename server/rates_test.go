@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -89,6 +90,8 @@ func TestWritesAreSharedByPrincipals(t *testing.T) {
 	}})
 	s.transport.Admission.Free, s.transport.Admission.Most = 8, 32
 	g, seen := serveGuarded(t, s, nil), &crowd{T: t}
+	end := sync.OnceFunc(func() { close(store.opened) })
+	t.Cleanup(end) // before the server stops, which waits for them
 	rpc := transcriptv1.NewTranscriptServiceClient(g.conn)
 	put := func(who string) chan error {
 		done := make(chan error, 1)
@@ -121,7 +124,7 @@ func TestWritesAreSharedByPrincipals(t *testing.T) {
 	refused("greedy")
 	taken = append(taken, waiting("third", 5)...)
 	refused("third")
-	close(store.opened)
+	end()
 	for _, done := range taken {
 		if err := <-done; err != nil {
 			t.Error(err)
