@@ -77,6 +77,9 @@ func (p *page) aliases(ctx context.Context, cursor []byte) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	}
+	if err := at.place.check(chain); err != nil {
+		return nil, err
+	}
 	next, err := w.chain(ctx, at.name, chain, at.place)
 	switch {
 	case err != nil || next != nil:

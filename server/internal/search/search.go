@@ -243,7 +243,9 @@ func (p *page) resume(ctx context.Context, cursor []byte) (chain chainstore.Chai
 	if err != nil {
 		return nil, before, err
 	}
-	chain, err = wire.ChainAt(ctx, p.Store, p.query.page.Namespace, at.head)
+	if chain, err = wire.ChainAt(ctx, p.Store, p.query.page.Namespace, at.head); err == nil {
+		err = at.check(chain)
+	}
 	return chain, at.before, err
 }
 
@@ -256,6 +258,14 @@ func wholeOf(chain chainstore.Chain) runloop.Place {
 type resumePoint struct {
 	head   chainstore.ID
 	before runloop.Place
+}
+
+// check refuses a place that the head's chain does not have.
+func (s resumePoint) check(chain chainstore.Chain) error {
+	if s.before.Seq > chain.Head().Seq {
+		return wire.BadToken()
+	}
+	return nil
 }
 
 func (s resumePoint) cursor() []byte { return wire.HeadCursor(s.head, s.before.Seq, s.before.Index) }
