@@ -31,7 +31,7 @@ type tally struct {
 // TestPromises holds the promises over random trees, on every engine. Give -promises.pairs=200000 for the long form.
 //
 // It catches wrong rules: TestMutations lists mutations of the code and shows, with -promises.mutate, that each is caught
-// within 80,000 pairs. They are:
+// within 80,000 pairs, drawn eight times at most. They are:
 //
 //   - more work takes no outcome back
 //   - an outcome ends no group
