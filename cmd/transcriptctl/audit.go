@@ -15,7 +15,7 @@ type auditCommand struct {
 
 // auditKeys are the keys that lines of an audit may be under.
 type auditKeys struct {
-	KeyFile []string `placeholder:"FILE" help:"A key that the lines are under, as transcriptd has it by --audit-key-file; may be repeated where there was another one before."`
+	KeyFile []string `placeholder:"FILE" help:"A key that the lines are under, as transcriptd has it by --audit-key; may be repeated where there was another one before."`
 }
 
 func (k auditKeys) read() (keys []*audit.Key, err error) {

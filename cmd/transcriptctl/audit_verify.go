@@ -50,7 +50,7 @@ func (c *auditVerifyCommand) Run(s *session) error {
 	if err == nil && verdict.Problems > 0 {
 		err = errAudit
 		if verdict.Lines == 0 && len(check.Keys) > 0 {
-			s.remark("no line is under the key of --key-file: is it the one that transcriptd has as --audit-key-file?")
+			s.remark("no line is under the key of --key-file: is it the one that transcriptd has as --audit-key?")
 		}
 	}
 	return auditError(err)

@@ -14,7 +14,7 @@ import (
 // auditFlags say whether and how it is written down what callers do.
 type auditFlags struct {
 	File     string `name:"audit" placeholder:"FILE" env:"TRANSCRIPTD_AUDIT" help:"Write to this file who did what: a line of JSON for each call that writes, administers or is refused; see docs/audit.md. Default: no audit."`
-	KeyFile  string `name:"audit-key-file" placeholder:"FILE" env:"TRANSCRIPTD_AUDIT_KEY_FILE" help:"Authenticate the lines (HMAC) with the key in this file, 32 bytes at least, so that nobody without it can forge one; its mode must be 0600. 'openssl rand -hex 32' makes a key."`
+	KeyFile  string `name:"audit-key" placeholder:"FILE" env:"TRANSCRIPTD_AUDIT_KEY" help:"Authenticate the lines (HMAC) with the key in this file, 32 bytes at least, so that nobody without it can forge one; its mode must be 0600. 'openssl rand -hex 32' makes a key."`
 	Required bool   `name:"audit-required" env:"TRANSCRIPTD_AUDIT_REQUIRED" help:"Refuse writes while lines cannot be written, and sync each line of a write before its reply. Default: such lines wait in memory, and are lost once there are too many."`
 	MaxMiB   int64  `name:"audit-max-mib" default:"64" env:"TRANSCRIPTD_AUDIT_MAX_MIB" help:"Begin another file when this one is so large (1 to 1048576). The full one is kept as FILE.NUMBER, the number of its last line; transcriptd removes none."`
 }
@@ -22,7 +22,7 @@ type auditFlags struct {
 func (a *auditFlags) check() error {
 	switch {
 	case a.File == "" && a.KeyFile != "":
-		return usagef("--audit-key-file needs --audit")
+		return usagef("--audit-key needs --audit")
 	case a.File == "" && a.Required:
 		return usagef("--audit-required needs --audit")
 	case a.MaxMiB < 1 || a.MaxMiB > 1<<20:
@@ -41,7 +41,7 @@ func openAudit(cfg *config, log *slog.Logger) (_ *audit.Log, closeAudit func() e
 	options := audit.Options{MaxBytes: flags.MaxMiB << 20, Required: flags.Required, Logger: log}
 	if flags.KeyFile != "" {
 		if options.Key, err = audit.ReadKey(flags.KeyFile); err != nil {
-			return nil, closeAudit, fmt.Errorf("--audit-key-file: %w", err)
+			return nil, closeAudit, fmt.Errorf("--audit-key: %w", err)
 		}
 	}
 	kept, err := audit.Open(flags.File, options)

@@ -29,7 +29,7 @@ func auditIn(t *testing.T, dir string) (path string, check audit.Check, flags []
 		t.Errorf("%s:%d: %d: %s", p.File, p.Line, p.Number, p.What)
 		return nil
 	}}
-	return path, check, []string{"--admin-listen=off", "--audit=" + path, "--audit-key-file=" + keyFile, "--audit-max-mib=1"}
+	return path, check, []string{"--admin-listen=off", "--audit=" + path, "--audit-key=" + keyFile, "--audit-max-mib=1"}
 }
 
 func auditFiles(t *testing.T, path string) []string {
@@ -108,7 +108,7 @@ func TestAnAuditThatCannotBe(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ flag, want string }{
-		{"--audit=" + filepath.Join(dir, "nowhere", "audit"), "--audit "}, {"--audit=" + notes, "no line of an audit"}, {"--audit-key-file=" + open, "chmod 600"},
+		{"--audit=" + filepath.Join(dir, "nowhere", "audit"), "--audit "}, {"--audit=" + notes, "no line of an audit"}, {"--audit-key=" + open, "chmod 600"},
 	} {
 		err := run(t.Context(), []string{"--listen=127.0.0.1:0", "--admin-listen=off", "--store=memory:", "--audit=" + filepath.Join(dir, "audit"), c.flag}, nil, os.Stderr)
 		if err == nil || !strings.Contains(err.Error(), c.want) {

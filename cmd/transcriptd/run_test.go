@@ -39,7 +39,7 @@ func TestFlagsAreChecked(t *testing.T) {
 		"a host with a blank":     {[]string{"--otlp-endpoint=a b:4317"}, "HOST:PORT"},
 		"negative delay":          {[]string{"--drain-delay=-1s"}, "--drain-delay"},
 		"negative timeout":        {[]string{"--drain-timeout=-1s"}, "--drain-timeout"},
-		"a key of no audit":       {[]string{"--audit-key-file=x"}, "needs --audit"},
+		"a key of no audit":       {[]string{"--audit-key=x"}, "needs --audit"},
 		"no audit to require":     {[]string{"--audit-required"}, "needs --audit"},
 		"audit too small":         {[]string{"--audit=x", "--audit-max-mib=0"}, "--audit-max-mib"},
 		"log level":               {[]string{"--log-level=loud"}, "--log-level"},
