@@ -131,13 +131,6 @@ func (s *Semaphore) serve() {
 	}
 }
 
-// Parties is how many parties have waiters.
-func (s *Semaphore) Parties() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.round.Len()
-}
-
 // Wanted tells whether somebody waits.
 func (s *Semaphore) Wanted() bool {
 	s.mu.Lock()

@@ -34,8 +34,8 @@ func TestTurns(t *testing.T) {
 		begin("a", 5)
 		begin("b", 2)
 		begin("c", 1)
-		if s.Parties() != 3 {
-			t.Errorf("%d parties wait, want 3", s.Parties())
+		if n := s.round.Len(); n != 3 {
+			t.Errorf("%d parties wait, want 3", n)
 		}
 		s.Release(1)
 		synctest.Wait()

@@ -27,8 +27,8 @@ const (
 	// all reads, which are short: what there is room for is eight that have yet to come. otherBytes is that of health, and of
 	// reflection.
 	WritesBytes, ReadsBytes, otherBytes = 64 << 20, 32 << 20, 16 << 20
-	// MostWaiting calls may wait for a room; further ones are refused at once. Parties with names, such as principals, share it, and four times as
-	// many may wait where there are many of them.
+	// MostWaiting calls may wait for a room; further ones are refused at once. Parties with names, such as principals, share it equally; of
+	// all of them together four times as many may wait.
 	MostWaiting = 4096
 	// Timeout is how long a request may take to come where others wait for room: one of 4 MiB over 7 Mbit/s.
 	Timeout = 5 * time.Second
@@ -115,7 +115,8 @@ type ByteQuota struct {
 func newByteQuota(bytes int64, draining context.Context, requests *Requests, status func(context.Context, error) error, m *metrics.Requests, kind string) *ByteQuota {
 	m.Limit.WithLabelValues(kind).Set(float64(bytes))
 	return &ByteQuota{
-		Free: fair.NewSemaphore(bytes), shares: fair.NewShares(max(MaxRequest, bytes*3/4)), waitersOf: map[string]int64{}, draining: draining, requests: requests, status: status, start: time.Now(), timeout: Timeout,
+		Free: fair.NewSemaphore(bytes), shares: fair.NewShares(max(MaxRequest, bytes*3/4)), waitersOf: map[string]int64{},
+		draining: draining, requests: requests, status: status, start: time.Now(), timeout: Timeout,
 		bytes: m.Bytes.WithLabelValues(kind), waiting: m.Waiting.WithLabelValues(kind), waited: m.Waited.WithLabelValues(kind),
 	}
 }
