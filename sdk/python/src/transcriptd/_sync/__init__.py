@@ -1,0 +1,1 @@
+# Made from ../_async/__init__.py by tools/unasync.py: do not edit.

@@ -1,0 +1,115 @@
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class Scope(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    SCOPE_UNSPECIFIED: _ClassVar[Scope]
+    SCOPE_NAMESPACE: _ClassVar[Scope]
+    SCOPE_STORE: _ClassVar[Scope]
+SCOPE_UNSPECIFIED: Scope
+SCOPE_NAMESPACE: Scope
+SCOPE_STORE: Scope
+
+class NamespaceStatsRequest(_message.Message):
+    __slots__ = ("namespace",)
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    def __init__(self, namespace: _Optional[str] = ...) -> None: ...
+
+class NamespaceStatsResponse(_message.Message):
+    __slots__ = ("nodes", "messages", "message_bytes", "aliases", "roots", "forks", "settings", "settings_revision")
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    ALIASES_FIELD_NUMBER: _ClassVar[int]
+    ROOTS_FIELD_NUMBER: _ClassVar[int]
+    FORKS_FIELD_NUMBER: _ClassVar[int]
+    SETTINGS_FIELD_NUMBER: _ClassVar[int]
+    SETTINGS_REVISION_FIELD_NUMBER: _ClassVar[int]
+    nodes: int
+    messages: int
+    message_bytes: int
+    aliases: int
+    roots: int
+    forks: int
+    settings: NamespaceSettings
+    settings_revision: int
+    def __init__(self, nodes: _Optional[int] = ..., messages: _Optional[int] = ..., message_bytes: _Optional[int] = ..., aliases: _Optional[int] = ..., roots: _Optional[int] = ..., forks: _Optional[int] = ..., settings: _Optional[_Union[NamespaceSettings, _Mapping]] = ..., settings_revision: _Optional[int] = ...) -> None: ...
+
+class NamespaceSettings(_message.Message):
+    __slots__ = ("max_nodes", "max_message_bytes", "max_aliases")
+    MAX_NODES_FIELD_NUMBER: _ClassVar[int]
+    MAX_MESSAGE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    MAX_ALIASES_FIELD_NUMBER: _ClassVar[int]
+    max_nodes: int
+    max_message_bytes: int
+    max_aliases: int
+    def __init__(self, max_nodes: _Optional[int] = ..., max_message_bytes: _Optional[int] = ..., max_aliases: _Optional[int] = ...) -> None: ...
+
+class SetNamespaceRequest(_message.Message):
+    __slots__ = ("namespace", "settings", "revision")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    SETTINGS_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    settings: NamespaceSettings
+    revision: int
+    def __init__(self, namespace: _Optional[str] = ..., settings: _Optional[_Union[NamespaceSettings, _Mapping]] = ..., revision: _Optional[int] = ...) -> None: ...
+
+class SetNamespaceResponse(_message.Message):
+    __slots__ = ("settings", "revision")
+    SETTINGS_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    settings: NamespaceSettings
+    revision: int
+    def __init__(self, settings: _Optional[_Union[NamespaceSettings, _Mapping]] = ..., revision: _Optional[int] = ...) -> None: ...
+
+class VerifyRequest(_message.Message):
+    __slots__ = ("namespace", "cursor", "scope", "max_bytes_per_second")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    SCOPE_FIELD_NUMBER: _ClassVar[int]
+    MAX_BYTES_PER_SECOND_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    cursor: str
+    scope: Scope
+    max_bytes_per_second: int
+    def __init__(self, namespace: _Optional[str] = ..., cursor: _Optional[str] = ..., scope: _Optional[_Union[Scope, str]] = ..., max_bytes_per_second: _Optional[int] = ...) -> None: ...
+
+class VerifyProblem(_message.Message):
+    __slots__ = ("node_id", "problem", "namespace")
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    PROBLEM_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    node_id: str
+    problem: str
+    namespace: str
+    def __init__(self, node_id: _Optional[str] = ..., problem: _Optional[str] = ..., namespace: _Optional[str] = ...) -> None: ...
+
+class VerifyResponse(_message.Message):
+    __slots__ = ("nodes_checked", "entries_checked", "problems", "problems_found", "done", "namespace", "namespaces_checked", "files_checked", "cursor")
+    NODES_CHECKED_FIELD_NUMBER: _ClassVar[int]
+    ENTRIES_CHECKED_FIELD_NUMBER: _ClassVar[int]
+    PROBLEMS_FIELD_NUMBER: _ClassVar[int]
+    PROBLEMS_FOUND_FIELD_NUMBER: _ClassVar[int]
+    DONE_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACES_CHECKED_FIELD_NUMBER: _ClassVar[int]
+    FILES_CHECKED_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    nodes_checked: int
+    entries_checked: int
+    problems: _containers.RepeatedCompositeFieldContainer[VerifyProblem]
+    problems_found: int
+    done: bool
+    namespace: str
+    namespaces_checked: int
+    files_checked: int
+    cursor: str
+    def __init__(self, nodes_checked: _Optional[int] = ..., entries_checked: _Optional[int] = ..., problems: _Optional[_Iterable[_Union[VerifyProblem, _Mapping]]] = ..., problems_found: _Optional[int] = ..., done: bool = ..., namespace: _Optional[str] = ..., namespaces_checked: _Optional[int] = ..., files_checked: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
