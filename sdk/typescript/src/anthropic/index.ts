@@ -1,0 +1,15 @@
+/**
+ * Converts between the system prompt and messages of Anthropic's Messages API and transcript messages. docs/conversion.md says member by
+ * member what becomes what.
+ *
+ * parse and format are the lossless form: what parse read, format writes again, equal as JSON, and nothing else becomes the same messages.
+ * forModel is the form for a model: what the API accepts, whatever the messages hold.
+ *
+ * @packageDocumentation
+ */
+export { ConversionError, NoMessagesError, type Change, type ChangeKind, type Report } from "../convert/report.js";
+export type { JsonObject, JsonValue } from "../json.js";
+export { format, formatMessage, formatMessageText, formatText, type Request } from "./format.js";
+export { forModel, forModelText } from "./model.js";
+export { parse, parseMessage } from "./parse.js";
+export type * from "./types.js";

@@ -1,0 +1,14 @@
+/**
+ * Converts between OpenAI's chat-completions messages and transcript messages. docs/conversion.md says member by member what becomes what.
+ *
+ * parse and format are the lossless form: what parse read, format writes again, equal as JSON, and nothing else becomes the same messages.
+ * forModel is the form for a model: what the API accepts, whatever the messages hold.
+ *
+ * @packageDocumentation
+ */
+export { ConversionError, NoMessagesError, type Change, type ChangeKind, type Report } from "../convert/report.js";
+export type { JsonObject, JsonValue } from "../json.js";
+export { format, formatLine, formatMessage, formatMessageText, formatText } from "./format.js";
+export { forModel, forModelText } from "./model.js";
+export { parse, parseMessage } from "./parse.js";
+export type * from "./types.js";
