@@ -79,7 +79,7 @@ func claude(c anthropicsdk.Client, name string) model {
 		for _, tool := range tools {
 			options = append(options, anthropicoption.WithJSONSet("tools.-1", tool.Anthropic()))
 		}
-		got, err := c.Messages.New(ctx, anthropicsdk.MessageNewParams{Model: anthropicsdk.Model(name), MaxTokens: maxTokens}, options...)
+		got, err := c.Messages.New(ctx, anthropicsdk.MessageNewParams{Model: name, MaxTokens: maxTokens}, options...)
 		if err != nil {
 			return nil, err
 		}

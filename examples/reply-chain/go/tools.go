@@ -38,7 +38,7 @@ func tool[In any](name, description, properties, required string, run func(In) (
 		Call: func(_ context.Context, arguments string) (string, error) {
 			var in In
 			if json.Unmarshal([]byte(arguments), &in) != nil {
-				return "The arguments are not those that the tool takes.", nil
+				return "The arguments are not those that the tool takes.", nil //nolint:nilerr // the model may write others
 			}
 			return run(in)
 		},

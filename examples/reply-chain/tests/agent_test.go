@@ -1,0 +1,195 @@
+package tests
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// languages are those that the agent is written in, each with what runs it, or why that cannot be done here.
+var languages = map[string]func() (command []string, missing string){
+	"go": func() ([]string, string) {
+		binary, err := built.agent()
+		if err != nil {
+			return nil, err.Error()
+		}
+		return []string{binary}, ""
+	},
+	"python": func() ([]string, string) {
+		python := os.Getenv("PYTHON")
+		if python == "" {
+			python = filepath.Join("..", "..", "..", ".venv", "sdk", "bin", "python")
+		}
+		if out, err := exec.Command(python, "-c", "import transcriptd, openai, anthropic").CombinedOutput(); err != nil {
+			return nil, python + " cannot import transcriptd, openai and anthropic (PYTHON names another interpreter): " + err.Error() + "\n" + string(out)
+		}
+		return []string{python, filepath.Join("..", "python")}, ""
+	},
+	"typescript": func() ([]string, string) {
+		program := filepath.Join("..", "typescript", "dist", "main.js")
+		if _, err := os.Stat(program); err != nil {
+			return nil, "the agent is not built: npm install in examples/reply-chain/typescript"
+		}
+		return []string{"node", "--enable-source-maps", program}, ""
+	},
+}
+
+// eachLanguage runs a test for each language. One whose interpreter or packages are not here is skipped, and fails where the environment
+// variable REPLY_CHAIN_LANGUAGES, names with commas between them, asks for it; where that is set, others are left out.
+func eachLanguage(t *testing.T, test func(t *testing.T, command []string)) {
+	wanted := os.Getenv("REPLY_CHAIN_LANGUAGES")
+	for _, name := range []string{"go", "python", "typescript"} {
+		if wanted != "" && !slices.Contains(strings.Split(wanted, ","), name) {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			command, missing := languages[name]()
+			switch {
+			case missing != "" && (wanted != "" || name == "go"):
+				t.Fatal(missing)
+			case missing != "":
+				t.Skip("NOT DONE: " + missing)
+			}
+			test(t, command)
+		})
+	}
+}
+
+// letter, reply, payment and ring are the lines of the agent's files.
+type (
+	letter struct {
+		ID      string `json:"id"`
+		ReplyTo string `json:"reply_to"`
+		Text    string `json:"text"`
+	}
+	reply struct {
+		ID        string `json:"id"`
+		InReplyTo string `json:"in_reply_to"`
+		Text      string `json:"text"`
+		Depth     int64  `json:"depth"`
+	}
+	payment struct {
+		Key    string `json:"key"`
+		To     string `json:"to"`
+		Amount int    `json:"amount"`
+	}
+	ring struct {
+		Key string `json:"key"`
+	}
+)
+
+// world is the folder of an agent, and what runs the agent in it.
+type world struct {
+	dir     string
+	command []string
+	env     []string
+}
+
+// newWorld has the notes of the sample, and an inbox.
+func newWorld(t *testing.T, command []string, inbox ...letter) *world {
+	t.Helper()
+	w := &world{dir: t.TempDir(), command: command}
+	if err := os.CopyFS(filepath.Join(w.dir, "notes"), os.DirFS(filepath.Join("..", "sample", "notes"))); err != nil {
+		t.Fatal(err)
+	}
+	var lines bytes.Buffer
+	for _, in := range inbox {
+		if err := json.NewEncoder(&lines).Encode(in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.write(t, "inbox.jsonl", lines.Bytes())
+	return w
+}
+
+func (w *world) write(t *testing.T, name string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(w.dir, name), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// start starts the agent. Its standard error goes to the test's log where it ends on an error of its own.
+func (w *world) start(t *testing.T, server, namespace string, options ...string) *process {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	words := append(slices.Clone(w.command[1:]), "--dir", w.dir, "--server", server, "--namespace", namespace)
+	p := &process{cmd: exec.CommandContext(ctx, w.command[0], append(words, options...)...), ended: make(chan struct{})}
+	p.cmd.Env = append(os.Environ(), "MODEL=")
+	p.cmd.Env = append(p.cmd.Env, w.env...)
+	p.cmd.Stderr = &p.errors
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer cancel()
+		p.err = p.cmd.Wait()
+		close(p.ended)
+	}()
+	t.Cleanup(p.kill)
+	return p
+}
+
+// runs runs the agent to its end, which has to be a good one.
+func (w *world) runs(t *testing.T, server, namespace string, options ...string) {
+	t.Helper()
+	p := w.start(t, server, namespace, options...)
+	if <-p.ended; p.err != nil {
+		t.Fatalf("%v\n%s", p.err, &p.errors)
+	}
+}
+
+// process is a running agent.
+type process struct {
+	cmd    *exec.Cmd
+	ended  chan struct{}
+	err    error // after ended
+	errors bytes.Buffer
+}
+
+// kill ends the agent at once.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill()
+	<-p.ended
+}
+
+// lines are those of a file of the agent.
+func lines[Line any](t *testing.T, dir, name string) []Line {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	var all []Line
+	for line := range bytes.Lines(data) {
+		var one Line
+		d := json.NewDecoder(bytes.NewReader(line))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&one); err != nil || !bytes.HasSuffix(line, []byte("\n")) {
+			t.Fatalf("%s, line %d: %q: %v", name, len(all)+1, line, err)
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// outbox are the replies, in the order of the inbox: each once.
+func (w *world) outbox(t *testing.T) []reply {
+	t.Helper()
+	place := map[string]int{}
+	for i, in := range lines[letter](t, w.dir, "inbox.jsonl") {
+		place[in.ID] = i
+	}
+	replies := lines[reply](t, w.dir, "outbox.jsonl")
+	slices.SortStableFunc(replies, func(a, b reply) int { return place[a.InReplyTo] - place[b.InReplyTo] })
+	return replies
+}
