@@ -129,7 +129,8 @@ export function formatBlock(part: Part, path: string): Value {
     case "reasoning":
       return merged(thinkingBlock(part.kind.value), extras);
     case "toolCall":
-      return merged(callBlock(part.kind.value), extras);
+      // The input is the model's, whole: an input of the extras does not mix with it.
+      return merged(callBlock(part.kind.value), part.kind.value.arguments === "" ? extras : extras?.without("input"));
     case "media":
       return merged(mediaBlock(part.kind.value), extras);
     case "json":
