@@ -49,9 +49,9 @@ func calculate(in struct {
 	A, B int64
 	Op   string
 }) (string, error) {
-	const limit = 1_000_000_000
+	const limit = 10_000_000
 	if max(in.A, -in.A, in.B, -in.B) > limit {
-		return "The numbers may be up to 1000000000.", nil
+		return "The numbers may be up to 10000000.", nil
 	}
 	switch in.Op {
 	case "+":

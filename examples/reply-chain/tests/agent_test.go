@@ -27,7 +27,7 @@ var languages = map[string]func() (command []string, missing string){
 	"python": func() ([]string, string) {
 		python := os.Getenv("PYTHON")
 		if python == "" {
-			python = filepath.Join("..", "..", "..", ".venv", "sdk", "bin", "python")
+			python = filepath.Join("..", ".venv", "bin", "python")
 		}
 		if out, err := exec.Command(python, "-c", "import transcriptd, openai, anthropic").CombinedOutput(); err != nil {
 			return nil, python + " cannot import transcriptd, openai and anthropic (PYTHON names another interpreter): " + err.Error() + "\n" + string(out)
@@ -39,7 +39,7 @@ var languages = map[string]func() (command []string, missing string){
 		if _, err := os.Stat(program); err != nil {
 			return nil, "the agent is not built: npm install in examples/reply-chain/typescript"
 		}
-		return []string{"node", "--enable-source-maps", program}, ""
+		return []string{"node", filepath.Join("..", "typescript")}, ""
 	},
 }
 

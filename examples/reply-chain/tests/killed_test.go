@@ -55,6 +55,7 @@ func steps(t *testing.T, d *daemon, command []string, namespace string) []moment
 // The agent is killed at each step and started again. Nothing that the service acknowledged is lost, nothing whose result was put runs
 // again, and of what may have run the agent decides: a payment is looked up, and of the bell it is said that nobody knows.
 func TestAgentKilled(t *testing.T) {
+	t.Parallel()
 	d := startDaemon(t)
 	eachLanguage(t, func(t *testing.T, command []string) {
 		language := filepath.Base(t.Name())
@@ -227,6 +228,7 @@ func (k *killed) eachCallHasOneResult() {
 
 // The agent works on several messages at once, and is killed again and again, each time after a call more.
 func TestAgentKilledOften(t *testing.T) {
+	t.Parallel()
 	const runs = 100
 	d := startDaemon(t)
 	eachLanguage(t, func(t *testing.T, command []string) {
@@ -272,6 +274,7 @@ func sorted(payments []payment) []payment {
 
 // The service is killed at each step, and started again on its folder while the agent works. The agent does not notice.
 func TestServerKilled(t *testing.T) {
+	t.Parallel()
 	eachLanguage(t, func(t *testing.T, command []string) {
 		d := startDaemon(t)
 		language := filepath.Base(t.Name())

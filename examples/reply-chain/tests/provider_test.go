@@ -23,6 +23,7 @@ const key = "key-of-the-test"
 
 // The agent answers the same with a provider's client, over HTTP, where a server with the provider's API answers by the script.
 func TestProviders(t *testing.T) {
+	t.Parallel()
 	d := startDaemon(t)
 	for _, provider := range []provider{openAI, anthropicAI} {
 		t.Run(provider.name, func(t *testing.T) {

@@ -53,6 +53,7 @@ func equal[V comparable](t *testing.T, what string, got, want []V) {
 // The agent answers all messages, several at once. Two replies to one message are two branches that share all that is before, and
 // nothing behind it. A run with nothing to do changes nothing.
 func TestSample(t *testing.T) {
+	t.Parallel()
 	d := startDaemon(t)
 	eachLanguage(t, func(t *testing.T, command []string) {
 		w := newWorld(t, command, sampleInbox(t)...)

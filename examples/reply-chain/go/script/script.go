@@ -74,14 +74,14 @@ func callOf(id string, words []string, known []result) *transcriptv1.ToolCall {
 		}{words[1]})
 	case words[0] == "calc" && len(words) == 4:
 		return call(id, "calculate", struct {
-			A  json.Number `json:"a"`
-			Op string      `json:"op"`
-			B  json.Number `json:"b"`
+			A  int    `json:"a"`
+			Op string `json:"op"`
+			B  int    `json:"b"`
 		}{number(words[1]), words[2], number(words[3])})
 	case words[0] == "pay" && len(words) == 3:
 		return call(id, "pay", struct {
-			To     string      `json:"to"`
-			Amount json.Number `json:"amount"`
+			To     string `json:"to"`
+			Amount int    `json:"amount"`
 		}{words[1], number(words[2])})
 	case words[0] == "ring" && len(words) == 1:
 		return call(id, "ring", struct{}{})
@@ -100,10 +100,19 @@ func callOf(id string, words []string, known []result) *transcriptv1.ToolCall {
 	return nil
 }
 
-func number(s string) json.Number {
-	n, _ := strconv.Atoi(s) // what is no whole number is 0
-	return json.Number(strconv.Itoa(n))
+// number is a whole number of up to 9 digits; anything else is 0.
+func number(s string) int {
+	if !whole.MatchString(s) {
+		return 0
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return 0
+	}
+	return n
 }
+
+var whole = regexp.MustCompile(`^-?[0-9]{1,9}$`)
 
 func call(id, name string, arguments any) *transcriptv1.ToolCall {
 	var b bytes.Buffer
