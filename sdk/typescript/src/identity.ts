@@ -86,7 +86,7 @@ export function idBytes(id: string): Uint8Array {
  * stand where their numbers put them, so that what a newer server stored hashes to its id.
  */
 export function encodePayload(messages: readonly Message[]): Uint8Array {
-  return encode(PayloadSchema, create(PayloadSchema, { messages: messages as Message[] }));
+  return encode(PayloadSchema, create(PayloadSchema, { messages: [...messages] }));
 }
 
 /** The canonical encoding of metadata: entries in the order of their keys' UTF-8 bytes, in whatever order they are given. */

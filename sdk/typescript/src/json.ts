@@ -58,15 +58,14 @@ export class Value {
 
   /** The value's path: `messages[3].content`; empty for a document without a name. */
   get path(): string {
-    const line: (string | number)[] = [];
-    let top: Value = this;
-    for (; top.parent !== undefined; top = top.parent) {
-      line.push(top.place);
+    const places: (string | number)[] = [this.place];
+    for (let above = this.parent; above !== undefined; above = above.parent) {
+      places.push(above.place);
     }
+    const [root = "", ...line] = places.reverse();
     const path = line
-      .reverse()
       .slice(0, PATH_LEVELS)
-      .reduce<string>((path, place) => (typeof place === "number" ? index(path, place) : join(path, place)), String(top.place));
+      .reduce<string>((path, place) => (typeof place === "number" ? index(path, place) : join(path, place)), String(root));
     return line.length > PATH_LEVELS ? path + "…" : path;
   }
 

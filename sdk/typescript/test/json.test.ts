@@ -109,3 +109,14 @@ test("one message, and a line of a file", () => {
   assert.deepEqual(JSON.parse(openai.formatLine(state.message).text), { role: "user", opaque: { type: "adk.state", data: "AAH/" } });
   assert.throws(() => openai.formatMessage(state.message), { message: "message is opaque" });
 });
+
+test("names that JavaScript's objects have by themselves are nothing special", () => {
+  for (const name of ["constructor", "__proto__", "toString"]) {
+    const text = `[{"role":"user","content":[{"type":"${name}","${name}":1}],"${name}":{"a":1}}]`;
+    const { messages } = openai.parse(text);
+    assert.equal(messages[0]?.parts[0]?.kind.case, "json");
+    assert.equal(again(openai.formatText(messages).text), again(text));
+    assert.throws(() => openai.parse(`[{"role":"${name}"}]`), /is not a role of this provider/);
+    assert.throws(() => openai.parse(`[{"role":"${name}","opaque":{"type":"t","data":""}}]`), ConversionError);
+  }
+});

@@ -18,7 +18,7 @@ export const AUDIO = "input_audio";
  */
 export function parsePart(value: Value): Part {
   const taker = new Taker(value);
-  const part = parsers[value.member("type")?.asString ?? ""]?.(taker);
+  const part = parseKind(taker, value.member("type")?.asString);
   if (part === undefined) {
     return jsonPart(value);
   }
@@ -27,41 +27,46 @@ export function parsePart(value: Value): Part {
   return part;
 }
 
-const parsers: Readonly<Record<string, ((taker: Taker) => Part | undefined) | undefined>> = {
-  text: (taker) => {
-    const text = taker.ifString("text");
-    return text === undefined ? undefined : textPart(text);
-  },
-  [IMAGE]: (taker) => {
-    const url = takeInner(taker, IMAGE, "url");
-    const data = url === undefined ? undefined : fromDataUrl(url);
-    if (data?.mediaType.startsWith("image/")) {
-      return inlineMedia(data.mediaType, data.data);
+function parseKind(taker: Taker, type: string | undefined): Part | undefined {
+  switch (type) {
+    case "text": {
+      const text = taker.ifString("text");
+      return text === undefined ? undefined : textPart(text);
     }
-    return url === undefined ? undefined : uriMedia(IMAGE, url);
-  },
-  [AUDIO]: (taker) => {
-    const audio = taker.look(AUDIO);
-    const format = audio?.member("format")?.asString;
-    const text = audio?.member("data")?.asString;
-    if (audio === undefined || format === undefined || text === undefined || !isMediaType(`audio/${format}`)) {
+    case IMAGE: {
+      const url = takeInner(taker, IMAGE, "url");
+      return url === undefined ? undefined : (inlineOf(url, /^image\//) ?? uriMedia(IMAGE, url));
+    }
+    case AUDIO:
+      return parseAudio(taker);
+    case FILE: {
+      const url = takeInner(taker, FILE, "file_data");
+      return url === undefined ? undefined : (inlineOf(url, /^(?!image\/|audio\/)/) ?? uriMedia(FILE, url));
+    }
+    default:
       return undefined;
-    }
-    const data = fromBase64(text);
-    const rest = taker.sub(AUDIO, audio);
-    rest.take("data");
-    rest.take("format");
-    return data && inlineMedia(`audio/${format}`, data);
-  },
-  [FILE]: (taker) => {
-    const url = takeInner(taker, FILE, "file_data");
-    const data = url === undefined ? undefined : fromDataUrl(url);
-    if (data !== undefined && !/^(image|audio)\//.test(data.mediaType)) {
-      return inlineMedia(data.mediaType, data.data);
-    }
-    return url === undefined ? undefined : uriMedia(FILE, url);
-  },
-};
+  }
+}
+
+/** The part of a data: URL with a media type of this form. */
+function inlineOf(url: string, form: RegExp): Part | undefined {
+  const found = fromDataUrl(url);
+  return found !== undefined && form.test(found.mediaType) ? inlineMedia(found.mediaType, found.data) : undefined;
+}
+
+function parseAudio(taker: Taker): Part | undefined {
+  const audio = taker.look(AUDIO);
+  const format = audio?.member("format")?.asString;
+  const text = audio?.member("data")?.asString;
+  if (audio === undefined || format === undefined || text === undefined || !isMediaType(`audio/${format}`)) {
+    return undefined;
+  }
+  const data = fromBase64(text);
+  const rest = taker.sub(AUDIO, audio);
+  rest.take("data");
+  rest.take("format");
+  return data && inlineMedia(`audio/${format}`, data);
+}
 
 /** Takes a string member of a member that is an object; the rest of the object stays. */
 function takeInner(taker: Taker, object: string, member: string): string | undefined {
