@@ -3,7 +3,14 @@
 // SHA-256 is that of @noble/hashes and not WebCrypto's: it is synchronous, so that verifying a stream of 100,000 nodes does not wait
 // 100,000 times, and it is there in pages without HTTPS as well.
 
-import { create, isFieldSet, ScalarType, type DescField, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
+import {
+  create,
+  isFieldSet,
+  ScalarType,
+  type DescField,
+  type DescMessage,
+  type MessageShape,
+} from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, hexToBytes, utf8ToBytes } from "@noble/hashes/utils.js";
@@ -56,7 +63,9 @@ export function nodeId(content: NodeContent): string {
 
 /** The id of the node with that envelope: 64 lower-case hex digits. */
 export function envelopeId(envelope: NodeEnvelope): string {
-  return bytesToHex(sha256.create().update(utf8ToBytes("transcript.node.v1\0")).update(encode(NodeEnvelopeSchema, envelope)).digest());
+  return bytesToHex(
+    sha256.create().update(utf8ToBytes("transcript.node.v1\0")).update(encode(NodeEnvelopeSchema, envelope)).digest(),
+  );
 }
 
 /** The digest of an encoded payload under a salt of 0 or 16 to 32 bytes: 32 bytes. */
@@ -70,7 +79,13 @@ export function metadataDigest(salt: Uint8Array, metadata: Uint8Array): Uint8Arr
 }
 
 function salted(domain: string, salt: Uint8Array, content: Uint8Array): Uint8Array {
-  return sha256.create().update(utf8ToBytes(domain)).update(Uint8Array.of(salt.length)).update(salt).update(content).digest();
+  return sha256
+    .create()
+    .update(utf8ToBytes(domain))
+    .update(Uint8Array.of(salt.length))
+    .update(salt)
+    .update(content)
+    .digest();
 }
 
 /** The 32 bytes of an id. RangeError where it is not 64 lower-case hex digits. */
@@ -139,14 +154,17 @@ function append<Desc extends DescMessage>(writer: BinaryWriter, schema: Desc, me
   for (const field of fieldsOf(schema)) {
     unknownBelow(field.number);
     if (isFieldSet(message, field)) {
-      appendField(writer, field, valueOf(message as unknown as Record<string, unknown>, field));
+      appendField(writer, field, valueOf(message, field));
     }
   }
   unknownBelow(Number.POSITIVE_INFINITY);
 }
 
-function valueOf(message: Record<string, unknown>, field: DescField): unknown {
-  return field.oneof === undefined ? message[field.localName] : (message[field.oneof.localName] as { value: unknown }).value;
+function valueOf(message: MessageShape<DescMessage>, field: DescField): unknown {
+  const values = message as unknown as Record<string, unknown>;
+  return field.oneof === undefined
+    ? values[field.localName]
+    : (values[field.oneof.localName] as { value: unknown }).value;
 }
 
 function appendField(writer: BinaryWriter, field: DescField, value: unknown): void {

@@ -65,7 +65,10 @@ export class Value {
     const [root = "", ...line] = places.reverse();
     const path = line
       .slice(0, PATH_LEVELS)
-      .reduce<string>((path, place) => (typeof place === "number" ? index(path, place) : join(path, place)), String(root));
+      .reduce<string>(
+        (path, place) => (typeof place === "number" ? index(path, place) : join(path, place)),
+        String(root),
+      );
     return line.length > PATH_LEVELS ? path + "…" : path;
   }
 
@@ -92,7 +95,12 @@ export class Value {
 
   /** The object without a member. */
   without(name: string): Value {
-    return new Value("object", "", NO_ITEMS, this.members.filter((m) => m.name !== name)).at(this.parent, this.place);
+    return new Value(
+      "object",
+      "",
+      NO_ITEMS,
+      this.members.filter((m) => m.name !== name),
+    ).at(this.parent, this.place);
   }
 }
 
@@ -225,7 +233,9 @@ export function read(source: unknown, root: string, changes: Change[]): Value {
   }
   const text = JSON.stringify(source) as string | undefined;
   if (text === undefined) {
-    throw new TypeError(`pass JSON as a string, as bytes or as objects, not ${source === undefined ? "undefined" : `a ${typeof source}`}`);
+    throw new TypeError(
+      `pass JSON as a string, as bytes or as objects, not ${source === undefined ? "undefined" : `a ${typeof source}`}`,
+    );
   }
   return new Reader(text, isWellFormed, changes).document(root);
 }

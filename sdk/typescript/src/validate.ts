@@ -94,7 +94,11 @@ function prefixBytes(entry: number): number {
 
 function validateMessage(message: Message, path: string): void {
   if (!isMessage(message, MessageSchema)) {
-    throw new FieldError(path, "must be a Message: make it with user, assistant, result or create(MessageSchema, …)", "invalid");
+    throw new FieldError(
+      path,
+      "must be a Message: make it with user, assistant, result or create(MessageSchema, …)",
+      "invalid",
+    );
   }
   known(message, path);
   enums(message, path);

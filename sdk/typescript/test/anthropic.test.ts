@@ -17,6 +17,6 @@ test("an input of the extras does not mix with the model's", () => {
     parts: [{ extras: '{"input":{"b":2}}', kind: { case: "toolCall", value: call } }],
   });
   const { request, report } = anthropic.format([message]);
-  assert.deepEqual(request.messages[0]?.["content"], [{ type: "tool_use", id: "c", name: "f", input: { a: 1 } }]);
+  assert.deepEqual(request.messages[0]?.content, [{ type: "tool_use", id: "c", name: "f", input: { a: 1 } }]);
   assert.ok(report.length > 0);
 });

@@ -4,7 +4,12 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 
-import { MetadataEntrySchema, NodeEnvelopeSchema, PayloadSchema, SpawnedFromSchema } from "../src/gen/transcript/v1/node_pb.js";
+import {
+  MetadataEntrySchema,
+  NodeEnvelopeSchema,
+  PayloadSchema,
+  SpawnedFromSchema,
+} from "../src/gen/transcript/v1/node_pb.js";
 import {
   encodeEnvelope,
   encodeMetadata,
@@ -115,5 +120,9 @@ test("fields of a later version stand where their numbers put them", () => {
   const payload = new BinaryWriter().tag(1, WireType.LengthDelimited).bytes(message.finish()).finish();
   const { messages } = fromBinary(PayloadSchema, payload);
   assert.equal(hex(encodePayload(messages)), hex(payload));
-  assert.notEqual(hex(toBinary(PayloadSchema, create(PayloadSchema, { messages }))), hex(payload), "the runtime writes them last");
+  assert.notEqual(
+    hex(toBinary(PayloadSchema, create(PayloadSchema, { messages }))),
+    hex(payload),
+    "the runtime writes them last",
+  );
 });

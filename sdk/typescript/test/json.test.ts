@@ -106,7 +106,10 @@ test("one message, and a line of a file", () => {
   const { text } = openai.formatLine(message);
   assert.deepEqual(openai.parseMessage(text).message, message);
   const state = openai.parseMessage({ role: "user", opaque: { type: "adk.state", data: "AAH/" } });
-  assert.deepEqual(JSON.parse(openai.formatLine(state.message).text), { role: "user", opaque: { type: "adk.state", data: "AAH/" } });
+  assert.deepEqual(JSON.parse(openai.formatLine(state.message).text), {
+    role: "user",
+    opaque: { type: "adk.state", data: "AAH/" },
+  });
   assert.throws(() => openai.formatMessage(state.message), { message: "message is opaque" });
 });
 

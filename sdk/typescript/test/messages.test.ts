@@ -58,7 +58,10 @@ test("wrong types name the argument", () => {
   const wrong = 5 as unknown as string;
   assert.throws(() => user(wrong), /^TypeError: text must be a string/);
   assert.throws(() => assistant(wrong), /^TypeError: text must be a string/);
-  assert.throws(() => call("c", "n", { a: 1 } as unknown as string), /^TypeError: arguments must be a string: pass the text/);
+  assert.throws(
+    () => call("c", "n", { a: 1 } as unknown as string),
+    /^TypeError: arguments must be a string: pass the text/,
+  );
   assert.throws(() => opaque("t", "x" as unknown as Uint8Array), /^TypeError: data must be a Uint8Array/);
 });
 

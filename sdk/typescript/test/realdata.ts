@@ -8,10 +8,11 @@ import { createGunzip } from "node:zlib";
 import { read, write } from "../src/json.js";
 
 /** Where they are: the folder that TRANSCRIPTS_DIR names. */
-export const FOLDER = process.env["TRANSCRIPTS_DIR"] ?? "";
+export const FOLDER = process.env.TRANSCRIPTS_DIR ?? "";
 
 /** Why tests of real transcripts do not run; false where they do. */
-export const SKIP = FOLDER === "" && "TRANSCRIPTS_DIR is not set: the real transcripts are not part of the repository, see docs/data.md";
+export const SKIP =
+  FOLDER === "" && "TRANSCRIPTS_DIR is not set: the real transcripts are not part of the repository, see docs/data.md";
 
 /** The files of conversations in OpenAI's form. */
 const FILES = ["claude-code", "tau-airline", "api-wire", "oasst-paths", "swe-agent", "glaive-zh", "gemini-cli"];

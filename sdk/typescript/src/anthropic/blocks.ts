@@ -2,7 +2,14 @@
 
 import { create } from "@bufbuild/protobuf";
 
-import { PartSchema, Role, type Media, type Part, type Reasoning, type ToolCall } from "../gen/transcript/v1/message_pb.js";
+import {
+  PartSchema,
+  Role,
+  type Media,
+  type Part,
+  type Reasoning,
+  type ToolCall,
+} from "../gen/transcript/v1/message_pb.js";
 import { inlineMedia, jsonPart, jsonValue, uriMedia } from "../convert/content.js";
 import { fromBase64, isMediaType, placeholder, toBase64 } from "../convert/media.js";
 import { ConversionError } from "../convert/report.js";

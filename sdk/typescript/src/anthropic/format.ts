@@ -98,7 +98,12 @@ function oneByOne(placed: readonly Placed[]): Placed[][] {
   for (const one of placed) {
     const last = all.at(-1);
     const first = last?.[0];
-    if (last !== undefined && first !== undefined && one.message.joined && roleName(one.message) === roleName(first.message)) {
+    if (
+      last !== undefined &&
+      first !== undefined &&
+      one.message.joined &&
+      roleName(one.message) === roleName(first.message)
+    ) {
       last.push(one);
     } else {
       all.push([one]);

@@ -244,7 +244,9 @@ class Model {
     if (blocks.length === 0) {
       return [replaced(path, "[the call failed]", "an error says something")];
     }
-    return blocks.map((b) => (b.kind === "text" ? b : replaced(b.path, placeholder(b.kind), "an error holds only text")));
+    return blocks.map((b) =>
+      b.kind === "text" ? b : replaced(b.path, placeholder(b.kind), "an error holds only text"),
+    );
   }
 
   /**
@@ -255,7 +257,8 @@ class Model {
     const turns = this.turns;
     this.turns = [];
     for (const { role, blocks } of turns) {
-      const left = role === "assistant" ? this.withoutLastThinking(this.callsLast(paired(blocks, this.report))) : blocks;
+      const left =
+        role === "assistant" ? this.withoutLastThinking(this.callsLast(paired(blocks, this.report))) : blocks;
       if (left.length > 0) {
         this.append(role, left);
       }

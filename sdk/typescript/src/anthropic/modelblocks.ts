@@ -1,6 +1,13 @@
 // Blocks for a model.
 
-import { Role, type Media, type Message, type Part, type Reasoning, type ToolCall } from "../gen/transcript/v1/message_pb.js";
+import {
+  Role,
+  type Media,
+  type Message,
+  type Part,
+  type Reasoning,
+  type ToolCall,
+} from "../gen/transcript/v1/message_pb.js";
 import type { Names } from "../convert/groups.js";
 import { placeholder } from "../convert/media.js";
 import { ConversionError, index, type Change, type ChangeKind } from "../convert/report.js";

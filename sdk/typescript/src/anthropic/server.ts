@@ -32,7 +32,11 @@ export function serverTie(value: Value, kind: string, ids: Names): ServerTie | u
     const documented = value.member("input")?.kind === "object" && hasOnly(value, ["id", "name", "input"]);
     return id !== undefined && answer !== undefined && documented && ids.take(id) ? { id, answer } : undefined;
   }
-  if ([...RESULTS.values()].includes(kind) && value.member("content") !== undefined && hasOnly(value, ["tool_use_id", "content"])) {
+  if (
+    [...RESULTS.values()].includes(kind) &&
+    value.member("content") !== undefined &&
+    hasOnly(value, ["tool_use_id", "content"])
+  ) {
     const id = serverId(value, "tool_use_id");
     return id === undefined ? undefined : { id };
   }

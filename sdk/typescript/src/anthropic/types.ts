@@ -47,8 +47,7 @@ export type ModelMedia =
 
 /** What the model thought, signed or encrypted. */
 export type ModelThinking =
-  | { type: "thinking"; thinking: string; signature: string }
-  | { type: "redacted_thinking"; data: string };
+  { type: "thinking"; thinking: string; signature: string } | { type: "redacted_thinking"; data: string };
 
 /** A call of a server's tool, or its result, as the provider wrote it. */
 export type ServerBlock =

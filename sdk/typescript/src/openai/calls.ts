@@ -33,7 +33,10 @@ export function parseCalls(taker: Taker, role: Role): Part[] {
   return value.items.map(parseCall);
 }
 
-function callPart(call: { id?: string | undefined; name?: string | undefined; arguments: string }, extras: string): Part {
+function callPart(
+  call: { id?: string | undefined; name?: string | undefined; arguments: string },
+  extras: string,
+): Part {
   const { id, name } = call;
   return create(PartSchema, {
     extras,
@@ -65,7 +68,10 @@ function parseCall(value: Value): Part {
 }
 
 /** Name and text of what is called; the text is undefined where it is null or absent, all where the member is. */
-function parseCalled(value: Value | undefined, member: string): { name: string | undefined; text: string | undefined } | undefined {
+function parseCalled(
+  value: Value | undefined,
+  member: string,
+): { name: string | undefined; text: string | undefined } | undefined {
   if (value === undefined || value.kind === "null") {
     return undefined;
   }

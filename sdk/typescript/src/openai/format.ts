@@ -95,7 +95,10 @@ function formatOne(message: Message, path: string): Value {
 }
 
 /** Reasoning, content and calls, each with its one place. */
-function formatParts(message: Message, path: string): Record<"content" | "reasoning" | "calls" | "functionCall", Value | undefined> {
+function formatParts(
+  message: Message,
+  path: string,
+): Record<"content" | "reasoning" | "calls" | "functionCall", Value | undefined> {
   const content: { part: Part; path: string }[] = [];
   const reasoning: string[] = [];
   const calls: Value[] = [];

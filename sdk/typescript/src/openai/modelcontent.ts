@@ -94,7 +94,14 @@ export function gather(message: Message, at: string, content: Content, report: C
 }
 
 /** Adds a part that is not text, or what stands for it: the item is undefined where the API has nothing for it. */
-function addPart(content: Content, role: Role, path: string, item: Value | undefined, kind: string, report: Change[]): void {
+function addPart(
+  content: Content,
+  role: Role,
+  path: string,
+  item: Value | undefined,
+  kind: string,
+  report: Change[],
+): void {
   const speaks = role === Role.USER || role === Role.TOOL;
   if (item !== undefined && role === Role.TOOL) {
     report.push({ path, kind: "moved", why: "results hold only text" });

@@ -109,7 +109,9 @@ export function mediaItem(media: Media, others: Record<string, Value> = {}): Val
   const image = isImage(mediaType);
   switch (source.case) {
     case "uri":
-      return image ? item(IMAGE, { url: string(source.value), ...others }) : item(FILE, { file_data: string(source.value), ...others });
+      return image
+        ? item(IMAGE, { url: string(source.value), ...others })
+        : item(FILE, { file_data: string(source.value), ...others });
     case "inline": {
       if (mediaType.startsWith("audio/")) {
         const format = mediaType.slice("audio/".length);

@@ -1,0 +1,6 @@
+/**
+ * The SDK of transcriptd for Node.
+ *
+ * @packageDocumentation
+ */
+export * from "./core.js";
