@@ -2,13 +2,14 @@ import { defineConfig, globalIgnores } from "eslint/config";
 import tseslint from "typescript-eslint";
 
 export default defineConfig(
-  globalIgnores(["build", "dist", "src/gen"]),
+  globalIgnores(["build", "dist", "src/gen", "tools/consumer"]),
   tseslint.configs.strictTypeChecked,
   tseslint.configs.stylisticTypeChecked,
+  { files: ["**/*.js"], extends: [tseslint.configs.disableTypeChecked] },
   {
     languageOptions: {
       parserOptions: {
-        projectService: { allowDefaultProject: ["eslint.config.js"] },
+        projectService: { allowDefaultProject: ["eslint.config.js", "tools/*.js"] },
         tsconfigRootDir: import.meta.dirname,
       },
     },

@@ -7,7 +7,10 @@
 #   lint       eslint and prettier
 #   types      tsc
 #   test       compiles and runs the tests; arguments behind "test" are node's
-#   all        check, lint, types, test
+#   tarball    makes transcriptd-VERSION.tgz, the npm package, and prints its name
+#   pack       makes it, installs it with the locked versions of its dependencies into an empty folder, and compiles
+#              and runs a program there beside a server
+#   all        check, lint, types, test, pack
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 root=$(cd ../.. && pwd)
@@ -58,15 +61,33 @@ tests() {
   node --enable-source-maps --test "$@" build/test/*.test.js
 }
 
+# tarball: the package, as npm has it.
+tarball() {
+  install
+  rm -rf dist transcriptd-*.tgz
+  npx tsc -p tsconfig.build.json
+  npm pack --silent
+}
+
+pack() {
+  local tgz consumer=$work/consumer
+  tgz=$PWD/$(tarball)
+  cp -r tools/consumer "$consumer"
+  node tools/consumer-package.js package-lock.json "$tgz" >"$consumer/package.json"
+  (cd "$consumer" && npm install --silent --no-audit --no-fund)
+  npx tsc -p "$consumer" --typeRoots "$PWD/node_modules/@types"
+  ../with-server.sh node "$consumer/consumer.js"
+}
+
 while [ $# -gt 0 ]; do
   case $1 in
-  install | generate | check | lint | types) "$1" ;;
+  install | generate | check | lint | types | tarball | pack) "$1" ;;
   test)
     shift
     tests "$@"
     break
     ;;
-  all) check && lint && types && tests ;;
+  all) check && lint && types && tests && pack ;;
   *)
     sed -n '2,/^set/s/^# \{0,1\}//p' run.sh >&2
     exit 2
