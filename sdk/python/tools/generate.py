@@ -20,6 +20,8 @@ def compile_protos(out: pathlib.Path) -> list[str]:
     modules = []
     for path in sorted((out / "transcript" / "v1").iterdir()):
         text = re.sub(r"^from transcript\.v1 import ", "from . import ", path.read_text(), flags=re.MULTILINE)
+        # The name under which pickle finds the classes again.
+        text = text.replace("'transcript.v1.", "'transcriptd.v1.")
         (out / path.name).write_text(text)
         path.unlink()
         if path.suffix == ".py":
