@@ -15,21 +15,36 @@ HEAD = "# Made from ../_async/{name} by tools/unasync.py: do not edit.\n"
 WORDS = [
     (r"\basync (def|with|for)\b", r"\1"),
     (r"\bawait ", ""),
-    (r"\bAsync(Client|Thread|Tool|Iterator|Generator|Iterable)\b", r"\1"),
+    (r"\bAsync(Client|Thread|Tool|Iterator|Iterable)\b", r"\1"),
     (r"\b__aenter__\b", "__enter__"),
     (r"\b__aexit__\b", "__exit__"),
     (r"\b__aiter__\b", "__iter__"),
     (r"\b__anext__\b", "__next__"),
     (r"\baclose\b", "close"),
+    (r"\banext\b", "next"),
+    (r"\bAsyncGenerator\[([^,]*), None\]", r"Generator[\1, None, None]"),
+    (r"\bAsyncGenerator\b", "Generator"),
     (r"\baclosing\b", "closing"),
     (r"\bStopAsyncIteration\b", "StopIteration"),
-    (r"\bMaybeAwaitable\b", "Plain"),
 ]
 
 
 def plain(text: str) -> str:
     for pattern, word in WORDS:
         text = re.sub(pattern, word, text)
+    return without_awaitables(text)
+
+
+def without_awaitables(text: str) -> str:
+    """Puts T in place of Awaitable[T], and drops the name's import."""
+    text = text.replace(" Awaitable,", "")
+    while (start := text.find("Awaitable[")) >= 0:
+        first = start + len("Awaitable[")
+        depth, end = 1, first
+        while depth:
+            depth += {"[": 1, "]": -1}.get(text[end], 0)
+            end += 1
+        text = text[:start] + text[first : end - 1] + text[end:]
     return text
 
 

@@ -3,6 +3,12 @@
 from importlib.metadata import version as _version
 
 from . import errors, v1
+from ._async.client import AsyncClient
+from ._async.thread import AsyncThread
+from ._sync.client import Client
+from ._sync.thread import Thread
+from .assembly import Assembly, QueryOptions
+from .compaction import CompactionOptions
 from .errors import (
     AliasExistsError,
     AliasMovedError,
@@ -56,28 +62,50 @@ from .errors import (
     may_have_happened,
     typed,
 )
+from .guard import AliasRun, EndedRun
+from .messages import assistant, call, calls, is_opaque, opaque, result, system, text, unknown_result, user
+from .names import chat_alias, message_alias
+from .nodes import Found
+from .policies import chat, coding, frugal, long, unbounded
+from .refs import Condition, Ref, by_alias, by_id, head_at, head_is, must_exist, must_not_exist, revision_is
 from .retry import Retry, deadline
+from .runs import OUTCOME_KEY, Outcome
+from .variables import DeclaredVariable, variable_info_key, variable_key
+from .writes import AliasMove, AliasUpdate, Node, PutResult
 
 __version__ = _version("transcriptd")
 """The version of the SDK, which is that of the servers it was released with."""
 
 __all__ = [
+    "OUTCOME_KEY",
     "AliasExistsError",
+    "AliasMove",
     "AliasMovedError",
     "AliasNotFoundError",
+    "AliasRun",
+    "AliasUpdate",
     "AlreadyCoveredError",
     "AmbiguousPrefixError",
+    "Assembly",
+    "AsyncClient",
+    "AsyncThread",
     "AuditUnavailableError",
     "BadReplyError",
     "BadTargetError",
     "CancelledError",
+    "Client",
     "ClosedError",
+    "CompactionOptions",
     "CompactionTooLargeError",
+    "Condition",
     "Conflict",
     "DeadlineExceededError",
+    "DeclaredVariable",
     "DiskFullError",
     "DrainingError",
     "DuplicateAliasError",
+    "EndedRun",
+    "Found",
     "IdentityUnavailableError",
     "InsecureError",
     "InternalError",
@@ -87,22 +115,28 @@ __all__ = [
     "LimitExceededError",
     "MalformedRequestError",
     "NoNameError",
+    "Node",
     "NodeCorruptError",
     "NodeNotFoundError",
     "NotAResultError",
     "NotAnAncestorError",
     "NotInViewError",
     "OpenToolCallsError",
+    "Outcome",
     "OverloadedError",
     "ParentGivenError",
     "ParentNotFoundError",
     "PermissionDeniedError",
+    "PutResult",
+    "QueryOptions",
     "Quota",
     "QuotaExceededError",
     "RateLimitedError",
+    "Ref",
     "Retry",
     "SettingsChangedError",
     "StoreFailedError",
+    "Thread",
     "TooManyFilesError",
     "TooManyOpenCallsError",
     "ToolCallNotFoundError",
@@ -112,9 +146,35 @@ __all__ = [
     "UseStreamAssembleError",
     "VerificationError",
     "Violation",
+    "assistant",
+    "by_alias",
+    "by_id",
+    "call",
+    "calls",
+    "chat",
+    "chat_alias",
+    "coding",
     "deadline",
     "errors",
+    "frugal",
+    "head_at",
+    "head_is",
+    "is_opaque",
+    "long",
     "may_have_happened",
+    "message_alias",
+    "must_exist",
+    "must_not_exist",
+    "opaque",
+    "result",
+    "revision_is",
+    "system",
+    "text",
     "typed",
+    "unbounded",
+    "unknown_result",
+    "user",
     "v1",
+    "variable_info_key",
+    "variable_key",
 ]

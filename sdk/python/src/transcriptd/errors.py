@@ -115,7 +115,7 @@ class TranscriptError(Exception):
 
     def __str__(self) -> str:
         name = self.reason or self.unknown_reason or self.code.name
-        rules = "; ".join(f"{v.field}: {v.rule}" for v in self.violations if v.rule and v.rule not in self.message)
+        rules = "; ".join(v.field if v.rule in self.message else f"{v.field}: {v.rule}" for v in self.violations)
         return ": ".join(part for part in (name, self.message, rules) if part)
 
     def __reduce__(self) -> tuple[Callable[..., TranscriptError], tuple[Any, ...]]:

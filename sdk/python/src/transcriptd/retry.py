@@ -64,6 +64,16 @@ def deadline(seconds: float) -> Iterator[None]:
         _deadline.reset(token)
 
 
+@contextlib.contextmanager
+def until(end: float | None) -> Iterator[None]:
+    """deadline, by the time on time.monotonic's clock; None: no other than that around it."""
+    if end is None:
+        yield
+        return
+    with deadline(max(0.0, end - time.monotonic())):
+        yield
+
+
 def callers_deadline() -> float | None:
     """When the caller's calls end, on time.monotonic's clock; None: nothing was said."""
     return _deadline.get()

@@ -1,0 +1,98 @@
+"""The calls about the server, its namespaces, and the whole store."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import grpc
+
+from .. import _check, v1
+from ..errors import BadReplyError, TranscriptError
+from .calls import PAGE_SIZE, Calls, decoded
+
+_INT64 = 2**63 - 1
+
+
+class Admin(Calls):
+    """The calls about the server, its namespaces, and the whole store."""
+
+    _info: v1.ServerInfoResponse | None = None
+
+    async def server_info(self) -> v1.ServerInfoResponse:
+        """Tells what the server is, what it can do, and its limits. It is asked once: the client keeps the answer, as it was then. Of a server
+        that does not know the call, since it is older, everything is empty, and it has no features."""
+        if self._info is None:
+            try:
+                self._info = await self._read("ServerInfo", v1.ServerInfoRequest(), v1.ServerInfoResponse)
+            except TranscriptError as error:
+                if error.code is not grpc.StatusCode.UNIMPLEMENTED:
+                    raise
+                self._info = v1.ServerInfoResponse()
+        copy = v1.ServerInfoResponse()
+        copy.CopyFrom(self._info)
+        return copy
+
+    async def supports(self, feature: str) -> bool:
+        """Tells whether the server has a feature: a name of the list in docs/api.md. The client sends a field of a feature only where its caller
+        asks for what it does."""
+        return _check.text("feature", feature) in (await self.server_info()).features
+
+    async def stats(self) -> v1.NamespaceStatsResponse:
+        """Counts the namespace, and tells its settings, which are absent where they were never set."""
+        return await self._read("NamespaceStats", v1.NamespaceStatsRequest(namespace=self.namespace), v1.NamespaceStatsResponse)
+
+    async def namespaces(self) -> AsyncIterator[str]:
+        """Lists the names of namespaces that the caller may read, in the order of their bytes, asking for page after page as the caller
+        iterates."""
+
+        async def page(token: str) -> tuple[list[str], str]:
+            request = v1.ListNamespacesRequest(page_size=PAGE_SIZE, page_token=token)
+            reply = await self._read("ListNamespaces", request, v1.ListNamespacesResponse)
+            return [info.name for info in reply.namespaces], reply.next_page_token
+
+        async for name in self._pages(page):
+            yield name
+
+    async def set_namespace(
+        self, *, max_nodes: int = 0, max_message_bytes: int = 0, max_aliases: int = 0, revision: int | None = None
+    ) -> v1.SetNamespaceResponse:
+        """Replaces the settings of the namespace as a whole: what is not given, and 0, is no limit.
+
+        With a revision it does so only if that is the settings' own, as stats tells it, 0 where they were never set; else
+        SettingsChangedError. None: whatever they are, and then a call whose reply is lost is not repeated.
+        """
+        settings = v1.NamespaceSettings(
+            max_nodes=_check.number("max_nodes", max_nodes),
+            max_message_bytes=_check.number("max_message_bytes", max_message_bytes),
+            max_aliases=_check.number("max_aliases", max_aliases),
+        )
+        request = v1.SetNamespaceRequest(
+            namespace=self.namespace, settings=settings, revision=None if revision is None else _check.number("revision", revision)
+        )
+        reply, _ = await self._call("SetNamespace", request, v1.SetNamespaceResponse, revision is not None)
+        return reply
+
+    async def verify(
+        self, *, whole_store: bool = False, cursor: str = "", max_bytes_per_second: int = 0
+    ) -> AsyncIterator[v1.VerifyResponse]:
+        """Makes the server read the whole namespace, recompute every id and check links, folds and indexes, and yields its reports as they come.
+        A problem is a report, not an error. An error ends it: where the last report was not done, the check was not finished, and another goes
+        on at that report's cursor.
+
+        `whole_store`: every namespace, and what is the store's own. `cursor`: that of the last report of an earlier check of the same, which
+        goes on; it is good after a restart of the server, too. `max_bytes_per_second` bounds what the server reads; 0: nothing does.
+        """
+        whole = _check.flag("whole_store", whole_store)
+        request = v1.VerifyRequest(
+            namespace="" if whole else self.namespace,
+            scope=v1.SCOPE_STORE if whole else v1.SCOPE_UNSPECIFIED,
+            cursor=_check.text("cursor", cursor),
+            max_bytes_per_second=_check.number("max_bytes_per_second", max_bytes_per_second, most=_INT64),
+        )
+        done = False
+        async for received in self._stream("Verify", request):
+            report = decoded(received, v1.VerifyResponse)
+            done = report.done
+            yield report
+        if not done:
+            raise BadReplyError("the check was not finished")

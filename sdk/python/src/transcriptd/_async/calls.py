@@ -1,0 +1,135 @@
+"""How calls are made: repeated where they may be, until their deadline; pages; streams."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
+from typing import TypeVar
+
+from google.protobuf.message import DecodeError, Message
+
+from ..connection import Settings
+from ..errors import BadReplyError, TranscriptError, may_have_happened
+from ..retry import Pauses, callers_deadline, may_repeat, transient
+from .runtime import Runtime
+
+Reply = TypeVar("Reply", bound=Message)
+T = TypeVar("T")
+
+_ADMIN = {"NamespaceStats", "SetNamespace", "Verify"}
+
+PAGE_SIZE = 1000  # the entries that a page is asked for: the most that the server gives
+
+
+class Calls:
+    """What the calls of a client have in common."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._runtime = Runtime(settings)
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of all calls."""
+        return self._settings.namespace
+
+    async def _run(
+        self, may: Callable[[TranscriptError], bool], attempt: Callable[[float | None], Awaitable[T]], end: float | None
+    ) -> tuple[T, bool]:
+        """Calls attempt, with the seconds that it has, until it succeeds, fails for good or may not be repeated. Gives what it gave, and
+        whether an earlier attempt may have taken place although it failed, which the error tells, too."""
+        pauses = Pauses(self._settings.retry, end)
+        unsure, number = False, 0
+        while True:
+            number += 1
+            try:
+                return await attempt(None if end is None else end - time.monotonic()), unsure
+            except TranscriptError as error:
+                again = number != self._settings.retry.attempts and may(error)
+                pause = pauses.next(error.retry_after) if again else None
+                if pause is None:
+                    error.retried = error.retried or unsure
+                    raise
+                unsure = unsure or may_have_happened(error)
+            await self._runtime.pause(pause)
+
+    def _end(self) -> float | None:
+        """When a call that begins now ends: at the caller's deadline, else the client's."""
+        end = callers_deadline()
+        if end is None and self._settings.deadline is not None:
+            end = time.monotonic() + self._settings.deadline
+        return end
+
+    async def _once(self, method: str, request: Message, timeout: float | None) -> bytes:
+        """Sends a request once, and gives the reply as it was received."""
+        return await self._runtime.unary(_path(method), request.SerializeToString(), timeout)
+
+    async def _call(self, method: str, request: Message, reply: type[Reply], repeatable: bool) -> tuple[Reply, bool]:
+        """Sends a request until it succeeds, fails for good or may not be sent again, and tells whether an attempt that failed may have
+        taken place."""
+
+        async def attempt(timeout: float | None) -> bytes:
+            return await self._once(method, request, timeout)
+
+        received, unsure = await self._run(lambda error: may_repeat(error, repeatable), attempt, self._end())
+        return decoded(received, reply), unsure
+
+    async def _read(self, method: str, request: Message, reply: type[Reply]) -> Reply:
+        """_call for what only reads."""
+        return decoded(await self._raw(method, request), reply)
+
+    async def _raw(self, method: str, request: Message) -> bytes:
+        """Calls what only reads, and gives the reply as it was received."""
+
+        async def attempt(timeout: float | None) -> bytes:
+            return await self._once(method, request, timeout)
+
+        return (await self._run(transient, attempt, self._end()))[0]
+
+    async def _pages(self, fetch: Callable[[str], Awaitable[tuple[list[T], str]]]) -> AsyncIterator[T]:
+        """The entries of page after page; fetch gives one by its token, and the next token."""
+        token = ""
+        while True:
+            entries, following = await fetch(token)
+            if following and following == token:
+                raise BadReplyError("a page leads to itself")
+            for entry in entries:
+                yield entry
+            if not following:
+                return
+            token = following
+
+    async def _stream(self, method: str, request: Message) -> AsyncIterator[bytes]:
+        """The replies of a stream. Until the first has come it is opened again where the server is unavailable."""
+
+        async def open_stream(timeout: float | None) -> tuple[bytes | None, AsyncGenerator[bytes, None]]:
+            opened = self._runtime.stream(_path(method), request.SerializeToString(), timeout)
+            return await anext(opened, None), opened
+
+        (first, rest), _ = await self._run(transient, open_stream, callers_deadline())
+        async with aclosing(rest):
+            if first is None:
+                return
+            yield first
+            async for one in rest:
+                yield one
+
+    async def _whole(self, method: str, request: Message, each: Callable[[bytes], Awaitable[None]], timeout: float | None) -> None:
+        """Opens a stream once and gives each reply away until it ends."""
+        async with aclosing(self._runtime.stream(_path(method), request.SerializeToString(), timeout)) as received:
+            async for one in received:
+                await each(one)
+
+
+def _path(method: str) -> str:
+    service = "AdminService" if method in _ADMIN else "TranscriptService"
+    return f"/transcript.v1.{service}/{method}"
+
+
+def decoded(received: bytes, reply: type[Reply]) -> Reply:
+    """A reply, or a part of one, as its message; BadReplyError."""
+    try:
+        return reply.FromString(received)
+    except DecodeError as error:
+        raise BadReplyError(f"the reply is no {reply.DESCRIPTOR.name}") from error
