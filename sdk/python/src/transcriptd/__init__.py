@@ -5,8 +5,10 @@ from importlib.metadata import version as _version
 from . import errors, v1
 from ._async.client import AsyncClient
 from ._async.thread import AsyncThread
+from ._async.tools import AsyncTool
 from ._sync.client import Client
 from ._sync.thread import Thread
+from ._sync.tools import Tool
 from .assembly import Assembly, QueryOptions
 from .compaction import CompactionOptions
 from .errors import (
@@ -89,6 +91,7 @@ __all__ = [
     "Assembly",
     "AsyncClient",
     "AsyncThread",
+    "AsyncTool",
     "AuditUnavailableError",
     "BadReplyError",
     "BadTargetError",
@@ -139,6 +142,7 @@ __all__ = [
     "Thread",
     "TooManyFilesError",
     "TooManyOpenCallsError",
+    "Tool",
     "ToolCallNotFoundError",
     "TranscriptError",
     "UnauthenticatedError",

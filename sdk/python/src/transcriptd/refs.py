@@ -7,9 +7,6 @@ from typing import Any
 
 from . import _check, v1
 
-MAX_ALIAS_BYTES = 512
-"""The most bytes of an alias."""
-
 
 @dataclass(frozen=True)
 class Ref:

@@ -32,7 +32,7 @@ _TEXT = 20_000  # the characters of a result, or of arguments that it asks for, 
 _ARGUMENTS = 2_000  # those of arguments beside a result
 _EXCERPT = 200
 _PLACE_DIGITS = 12  # the digits of a node's id that name it in a place
-_REDACTED = "[REDACTED"  # how what the server puts in a secret's place begins
+_REDACTED = "[redacted]"  # what the server puts in a secret's place
 
 
 def recall_parameters() -> dict[str, Any]:
@@ -156,7 +156,7 @@ def arguments_text(got: v1.RecallToolCallResponse, offset: int) -> str:
 
 def _part(text: str, offset: int) -> str:
     """What a model is given at once of a text, from an offset on."""
-    if 0 < offset and len(text) <= offset:
+    if offset > 0 and len(text) <= offset:
         return f"[it has {len(text)} characters: there is nothing at offset {offset}]"
     begin = max(offset, 0)
     end = min(len(text), begin + _TEXT)

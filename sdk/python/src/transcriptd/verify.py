@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from . import raw, v1
-from .errors import BadReplyError, TranscriptError, VerificationError
-from .identity import encode_messages, metadata_digest, node_id, payload_digest
+from .errors import TranscriptError, VerificationError
+from .identity import encode_messages, id_bytes, metadata_digest, node_id, payload_digest
 from .messages import is_opaque
 from .texts import stub
 
@@ -227,11 +227,15 @@ def verify_node(request: v1.GetNodeRequest, reply: v1.GetNodeResponse, payload: 
         raise mismatch(info.node_id, "no envelope came")
     if not info.node_id.startswith(request.node.node_id):
         raise mismatch(info.node_id, "it is not the one asked for")
-    salt = info.envelope.salt
-    metadata = metadata_digest(reply.metadata.entries, salt).hex() if reply.metadata.entries else ""
+    salt, entries = info.envelope.salt, reply.metadata.entries
+    try:
+        metadata = metadata_digest(entries, salt).hex() if entries else ""
+        messages = payload_digest(payload, salt).hex()
+    except ValueError:
+        raise mismatch(info.node_id, "its envelope is malformed") from None
     if metadata != info.envelope.metadata_digest:
         raise mismatch(info.node_id, "its metadata has another digest")
-    if not request.omit_messages and payload_digest(payload, salt).hex() != info.envelope.payload_digest:
+    if not request.omit_messages and messages != info.envelope.payload_digest:
         raise mismatch(info.node_id, "its messages have another digest")
     verify_info(v1.NodeInfo(node_id=info.node_id, envelope=info.envelope), b"")
 
@@ -279,11 +283,4 @@ def _spawned_from(given: v1.SpawnedFromRef) -> v1.SpawnedFrom:
 
 def _id(digits: str, *, empty: bool = True) -> bytes:
     """The 32 bytes of 64 lower-case hex digits, or no bytes of an empty text. ValueError."""
-    if empty and not digits:
-        return b""
-    if len(digits) != 64:
-        raise ValueError("no id")
-    return bytes.fromhex(digits)
-
-
-__all__ = ["BadReplyError", "Doubt", "Verifier", "identify", "mismatch", "verbatim", "verify_info", "verify_node", "verify_put"]
+    return b"" if empty and not digits else id_bytes(digits)

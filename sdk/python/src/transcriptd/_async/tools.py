@@ -31,8 +31,8 @@ class AsyncTool:
     parameters: dict[str, Any]
     """A JSON Schema of the arguments."""
     run: Callable[[str | Mapping[str, Any]], Awaitable[str]]
-    """Runs it with the arguments, as the model wrote them or parsed, and gives the text of the result. What the model can put right, such as a call id
-    that is not there, is a text too; an error is a failure of the service."""
+    """Runs it with the arguments, as the model wrote them or parsed, and gives the text of the result. What the model can put right, such as a
+    call id that is not there, is a text too; an error is a failure of the service."""
 
     def openai(self) -> dict[str, Any]:
         """The tool as OpenAI's chat completions take it in "tools"."""
@@ -61,8 +61,8 @@ class Tools:
     _s: ThreadState
 
     def recall_tool(self, *, redact: bool = False) -> AsyncTool:
-        """Gives the tool recall_tool_call, with which a model gets back a result, or the arguments of a call, that were left out of what it sees. A text
-        is given in parts of 20,000 characters, as it was put. With `redact` the server takes secrets out of each text first."""
+        """Gives the tool recall_tool_call, with which a model gets back a result, or the arguments of a call, that were left out of what it sees.
+        A text is given in parts of 20,000 characters, as it was put. With `redact` the server takes secrets out of each text first."""
 
         async def run(arguments: str | Mapping[str, Any]) -> str:
             return await self._recall(arguments, redact)

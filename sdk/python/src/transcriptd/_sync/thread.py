@@ -11,17 +11,19 @@ from ..errors import NodeNotFoundError, NoNameError, NotAnAncestorError
 from ..messages import text, unknown_result
 from ..refs import by_id, must_not_exist
 from ..runs import open_calls
+from ..texts import with_depth
 from ..thread_state import ThreadState
 from ..writes import AliasMove
 from .appends import Appends
 from .compacting import Compacting
 from .spawning import Spawning
+from .tools import Tools
 
 if TYPE_CHECKING:
     from .client import Client
 
 
-class Thread(Appends, Compacting, Spawning):
+class Thread(Appends, Compacting, Spawning, Tools):
     """A chain that an agent goes on with: a head, and the alias that moves with it. Client.start, resume, open and chat make one.
 
     Everything is put below the head that the thread has seen, on condition that the alias still points there. If another writer was first, that
@@ -68,7 +70,7 @@ class Thread(Appends, Compacting, Spawning):
     def reply_text(self, reply: v1.Message) -> str:
         """The text of a reply that was put, as it is handed to people: "[depth:N] ", where N is the depth by then, and the text. What is stored has
         no prefix."""
-        return f"[depth:{self.depth}] {text(reply)}"
+        return with_depth(self.depth, text(reply))
 
     def messages(self, policy: v1.Policy | None = None) -> list[v1.Message]:
         """Gives what to send to a model: the conversation view of the head, bounded by a policy, in which absent fields have the server's defaults;
