@@ -13,9 +13,9 @@ import (
 	"github.com/transcriptd/transcriptd/client"
 )
 
-// lossy runs do twice on fresh servers: once losing nothing, once losing the first 3 replies of a method, and holds the
+// losing runs do twice on fresh servers: once losing nothing, once losing the first 3 replies of a method, and holds the
 // namespaces to be the same size. It gives the second server.
-func lossy(t *testing.T, method string, do func(*link, *client.Client)) *link {
+func losing(t *testing.T, method string, do func(*link, *client.Client)) *link {
 	t.Helper()
 	clean := newLink(t)
 	do(clean, clean.client(client.Deterministic()))
@@ -35,7 +35,7 @@ func lossy(t *testing.T, method string, do func(*link, *client.Client)) *link {
 func TestLostRepliesOfAPut(t *testing.T) {
 	ctx := t.Context()
 	var ids []string
-	lossy(t, putNode, func(l *link, c *client.Client) {
+	losing(t, putNode, func(l *link, c *client.Client) {
 		loses := l.lost[putNode] > 0
 		res := must(c.Put(ctx, client.Node{
 			Messages: messages{system}, Aliases: []client.AliasUpdate{{Name: "a", If: client.MustNotExist()}},
@@ -79,7 +79,7 @@ func TestLostRepliesInAThread(t *testing.T) {
 	ctx := t.Context()
 	var heads []string
 	for _, method := range []string{putNode, putNodes, setAlias, resolve} {
-		lossy(t, method, func(l *link, c *client.Client) {
+		losing(t, method, func(l *link, c *client.Client) {
 			thread := begun(t, c)
 			if !thread.New() {
 				t.Error("the thread is not new")
