@@ -123,6 +123,3 @@ func (d *daemon) client(t *testing.T, namespace string) *client.Client {
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
-
-// at is where it serves.
-func (d *daemon) at() string { return d.addr }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/client"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/internal/lossy"
 )
 
 // What is killed at each step: payments at once, a bell that nobody can ask, notes, a branch, a compaction and a recall.
@@ -39,17 +40,17 @@ func unasked() []reply {
 // oneByOne runs the agent so that each run makes the same calls.
 var oneByOne = []string{"--at-once", "1"}
 
-// steps are the moments of a run in which nothing is killed.
-func steps(t *testing.T, d *daemon, command []string, namespace string) []moment {
+// wholeRun runs the agent with nothing killed, and gives the steps of that.
+func wholeRun(t *testing.T, d *daemon, command []string, namespace string) []lossy.Rule {
 	t.Helper()
 	w := newWorld(t, command, stepInbox...)
-	g := newGate(t, d.at, nil)
-	w.runs(t, g.addr, namespace, oneByOne...)
+	p, addr := newProxy(t, d)
+	w.runs(t, addr, namespace, oneByOne...)
 	equal(t, "the outbox", w.outbox(t), stepReplies)
 	if !compacted(t, d.client(t, namespace), client.ByAlias("msg/re-k2")) {
 		t.Fatal("nothing was compacted: that step is missing")
 	}
-	return g.moments()
+	return steps(p)
 }
 
 // The agent is killed at each step and started again. Nothing that the service acknowledged is lost, nothing whose result was put runs
@@ -60,10 +61,10 @@ func TestAgentKilled(t *testing.T) {
 	eachLanguage(t, func(t *testing.T, command []string) {
 		language := filepath.Base(t.Name())
 		var lookedUp, notKnown int
-		for _, m := range steps(t, d, command, language) {
-			namespace := fmt.Sprintf("%s-%d-%v", language, m.call, m.after)
+		for i, step := range wholeRun(t, d, command, language) {
+			namespace := fmt.Sprintf("%s-%d", language, i)
 			k := &killed{T: t, world: newWorld(t, command, stepInbox...), c: d.client(t, namespace), namespace: namespace}
-			k.until(d, m)
+			k.until(d, step)
 			open := k.open()
 			if slices.Contains(open, "pay") && len(lines[payment](t, k.dir, "ledger.jsonl")) > 0 {
 				lookedUp++
@@ -86,7 +87,7 @@ func TestAgentKilled(t *testing.T) {
 			k.holds(before)
 			k.eachCallHasOneResult()
 			if t.Failed() {
-				t.Fatalf("killed at call %d, after it was done: %v", m.call, m.after)
+				t.Fatalf("killed at the %s of %s, after %d of them", step.At, step.Methods, step.Skip)
 			}
 		}
 		if lookedUp == 0 || notKnown == 0 {
@@ -103,23 +104,15 @@ type killed struct {
 	namespace string
 }
 
-// until runs the agent until a moment, at which it is killed.
-func (k *killed) until(d *daemon, m moment) {
+// until runs the agent until a step, at which it is killed.
+func (k *killed) until(d *daemon, step lossy.Rule) {
 	k.Helper()
-	started := make(chan *process, 1)
-	g := newGate(k.T, d.at, func(now moment) bool {
-		if now == m {
-			p := <-started
-			p.kill()
-			started <- p
-		}
-		return now == m
-	})
-	p := k.start(k.T, g.addr, k.namespace, oneByOne...)
-	started <- p
-	if <-p.ended; p.err == nil {
-		k.Fatalf("the run ended before call %d", m.call)
+	p, addr := newProxy(k.T, d, step)
+	agent := k.start(k.T, addr, k.namespace, oneByOne...)
+	if !held(k.T, p, agent) {
+		k.Fatalf("the run ended before %s, after %d of them", step.Methods, step.Skip)
 	}
+	agent.kill()
 }
 
 // messages are those of a message's thread, as they were put; none where it is not there.
@@ -236,20 +229,15 @@ func TestAgentKilledOften(t *testing.T) {
 		namespace := filepath.Base(t.Name())
 		kills := 0
 		for ; kills < runs; kills++ {
-			started := make(chan *process, 1)
-			g := newGate(t, d.at, func(now moment) bool {
-				if now.call >= 5+kills && now.after {
-					p := <-started
-					p.kill()
-					started <- p
+			p, addr := newProxy(t, d, lossy.Rule{Skip: 5 + kills, At: lossy.Reply, Hold: true})
+			agent := w.start(t, addr, namespace)
+			if !held(t, p, agent) {
+				if <-agent.ended; agent.err != nil {
+					t.Fatalf("%v\n%s", agent.err, &agent.errors)
 				}
-				return now.call >= 5+kills && now.after
-			})
-			p := w.start(t, g.addr, namespace)
-			started <- p
-			if <-p.ended; p.err == nil {
 				break
 			}
+			agent.kill()
 		}
 		if kills < 3 || kills == runs {
 			t.Fatalf("killed %d times", kills)
@@ -278,26 +266,24 @@ func TestServerKilled(t *testing.T) {
 	eachLanguage(t, func(t *testing.T, command []string) {
 		d := startDaemon(t)
 		language := filepath.Base(t.Name())
-		for _, m := range steps(t, d, command, language) {
+		for i, step := range wholeRun(t, d, command, language) {
 			w := newWorld(t, command, stepInbox...)
-			back := make(chan struct{})
-			g := newGate(t, d.at, func(now moment) bool {
-				if now == m {
-					d.kill()
-					go func() {
-						defer close(back)
-						d.start()
-					}()
-				}
-				return now == m
-			})
-			w.runs(t, g.addr, fmt.Sprintf("%s-%d-%v", language, m.call, m.after), oneByOne...)
-			<-back
+			p, addr := newProxy(t, d, step)
+			agent := w.start(t, addr, fmt.Sprintf("%s-%d", language, i), oneByOne...)
+			if !held(t, p, agent) {
+				t.Fatalf("the run ended before %s, after %d of them", step.Methods, step.Skip)
+			}
+			d.kill()
+			p.Release()
+			d.start()
+			if <-agent.ended; agent.err != nil {
+				t.Fatalf("%v\n%s", agent.err, &agent.errors)
+			}
 			equal(t, "the outbox", w.outbox(t), stepReplies)
 			equal(t, "the ledger", lines[payment](t, w.dir, "ledger.jsonl"), stepPayments)
 			equal(t, "the bell", lines[ring](t, w.dir, "bell.jsonl"), stepRings)
 			if t.Failed() {
-				t.Fatalf("killed at call %d, after it was done: %v", m.call, m.after)
+				t.Fatalf("killed at the %s of %s, after %d of them", step.At, step.Methods, step.Skip)
 			}
 		}
 	})
