@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-import grpc
-
 from .. import _check, v1
-from ..errors import BadReplyError, TranscriptError
+from ..errors import BadReplyError
 from .calls import PAGE_SIZE, Calls, decoded
 
 _INT64 = 2**63 - 1
@@ -15,27 +13,6 @@ _INT64 = 2**63 - 1
 
 class Admin(Calls):
     """The calls about the server, its namespaces, and the whole store."""
-
-    _info: v1.ServerInfoResponse | None = None
-
-    async def server_info(self) -> v1.ServerInfoResponse:
-        """Tells what the server is, what it can do, and its limits. It is asked once: the client keeps the answer, as it was then. Of a server
-        that does not know the call, since it is older, everything is empty, and it has no features."""
-        if self._info is None:
-            try:
-                self._info = await self._read("ServerInfo", v1.ServerInfoRequest(), v1.ServerInfoResponse)
-            except TranscriptError as error:
-                if error.code is not grpc.StatusCode.UNIMPLEMENTED:
-                    raise
-                self._info = v1.ServerInfoResponse()
-        copy = v1.ServerInfoResponse()
-        copy.CopyFrom(self._info)
-        return copy
-
-    async def supports(self, feature: str) -> bool:
-        """Tells whether the server has a feature: a name of the list in docs/api.md. The client sends a field of a feature only where its caller
-        asks for what it does."""
-        return _check.text("feature", feature) in (await self.server_info()).features
 
     async def stats(self) -> v1.NamespaceStatsResponse:
         """Counts the namespace, and tells its settings, which are absent where they were never set."""

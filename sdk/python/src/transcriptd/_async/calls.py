@@ -7,10 +7,13 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from typing import TypeVar
 
+import grpc
 from google.protobuf.message import DecodeError, Message
 
+from .. import _check, v1
 from ..connection import Settings
-from ..errors import BadReplyError, TranscriptError, may_have_happened
+from ..errors import BadReplyError, MalformedRequestError, TranscriptError, UnsupportedError, may_have_happened
+from ..features import needed
 from ..retry import Pauses, callers_deadline, may_repeat, transient
 from .runtime import Runtime
 
@@ -28,6 +31,7 @@ class Calls:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._runtime = Runtime(settings)
+        self._info: v1.ServerInfoResponse | None = None
 
     @property
     def namespace(self) -> str:
@@ -72,7 +76,10 @@ class Calls:
         async def attempt(timeout: float | None) -> bytes:
             return await self._once(method, request, timeout)
 
-        received, unsure = await self._run(lambda error: may_repeat(error, repeatable), attempt, self._end())
+        try:
+            received, unsure = await self._run(lambda error: may_repeat(error, repeatable), attempt, self._end())
+        except TranscriptError as error:
+            raise await self._explained(error, method, request) from None
         return decoded(received, reply), unsure
 
     async def _read(self, method: str, request: Message, reply: type[Reply]) -> Reply:
@@ -85,7 +92,10 @@ class Calls:
         async def attempt(timeout: float | None) -> bytes:
             return await self._once(method, request, timeout)
 
-        return (await self._run(transient, attempt, self._end()))[0]
+        try:
+            return (await self._run(transient, attempt, self._end()))[0]
+        except TranscriptError as error:
+            raise await self._explained(error, method, request) from None
 
     async def _pages(self, fetch: Callable[[str], Awaitable[tuple[list[T], str]]]) -> AsyncIterator[T]:
         """The entries of page after page; fetch gives one by its token, and the next token."""
@@ -107,13 +117,51 @@ class Calls:
             opened = self._runtime.stream(_path(method), request.SerializeToString(), timeout)
             return await anext(opened, None), opened
 
-        (first, rest), _ = await self._run(transient, open_stream, callers_deadline())
+        try:
+            (first, rest), _ = await self._run(transient, open_stream, callers_deadline())
+        except TranscriptError as error:
+            raise await self._explained(error, method, request) from None
         async with aclosing(rest):
             if first is None:
                 return
             yield first
             async for one in rest:
                 yield one
+
+    async def _explained(self, error: TranscriptError, method: str, request: Message) -> TranscriptError:
+        """The error of a call, which names the features that an older server lacks for it."""
+        unknown = error.code is grpc.StatusCode.UNIMPLEMENTED or isinstance(error, MalformedRequestError)
+        features = needed(method, request) if unknown else set()
+        if not features:
+            return error
+        try:
+            info = await self.server_info()
+        except TranscriptError:
+            return error
+        missing = sorted(features.difference(info.features))
+        if not missing:
+            return error
+        which = f"of version {info.server_version} " if info.server_version else ""
+        return UnsupportedError(f"the server {which}lacks {', '.join(missing)}", request_id=error.request_id, retried=error.retried)
+
+    async def server_info(self) -> v1.ServerInfoResponse:
+        """Tells what the server is, what it can do, and its limits. It is asked once: the client keeps the answer, as it was then. Of a server
+        that does not know the call, since it is older, everything is empty, and it has no features."""
+        if self._info is None:
+            try:
+                self._info = await self._read("ServerInfo", v1.ServerInfoRequest(), v1.ServerInfoResponse)
+            except TranscriptError as error:
+                if error.code is not grpc.StatusCode.UNIMPLEMENTED:
+                    raise
+                self._info = v1.ServerInfoResponse()
+        copy = v1.ServerInfoResponse()
+        copy.CopyFrom(self._info)
+        return copy
+
+    async def supports(self, feature: str) -> bool:
+        """Tells whether the server has a feature: a name of the list in docs/api.md. The client sends a field of a feature only where its caller
+        asks for what it does; an older server's refusal is UnsupportedError, which names the feature."""
+        return _check.text("feature", feature) in (await self.server_info()).features
 
     async def _whole(self, method: str, request: Message, each: Callable[[bytes], Awaitable[None]], timeout: float | None) -> None:
         """Opens a stream once and gives each reply away until it ends."""

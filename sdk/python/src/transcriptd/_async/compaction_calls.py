@@ -84,7 +84,7 @@ class CompactionCalls(Nodes, Reading):
         except TranscriptError as error:
             found = await self._looked_up(request) if may_have_happened(error) else None
             if found is None:
-                raise
+                raise await self._explained(error, "Compact", request) from None
             return found
         if unsure and not reply.written:
             return await self._looked_up(request) or reply

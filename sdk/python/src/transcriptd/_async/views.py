@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from .. import v1
 from ..assembly import Assembly, Frames, Query, QueryOptions
-from ..errors import BadReplyError
+from ..errors import BadReplyError, TranscriptError
 from ..refs import Ref, by_id
 from ..retry import callers_deadline, transient
 from ..verify import Doubt, mismatch
@@ -62,7 +62,10 @@ class Views(Calls):
             await self._finish(frames)
             return whole
 
-        return (await self._run(transient, attempt, callers_deadline()))[0]
+        try:
+            return (await self._run(transient, attempt, callers_deadline()))[0]
+        except TranscriptError as error:
+            raise await self._explained(error, "StreamAssemble", request) from None
 
     async def frames(self, head: Ref, **query: Unpack[QueryOptions]) -> AsyncIterator[Assembly]:
         """Yields the same in parts of whole nodes of about 64 KiB, for chains too long to hold: the first frame has head_id, base_id, etag,

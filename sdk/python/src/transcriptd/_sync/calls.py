@@ -8,10 +8,13 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from typing import TypeVar
 
+import grpc
 from google.protobuf.message import DecodeError, Message
 
+from .. import _check, v1
 from ..connection import Settings
-from ..errors import BadReplyError, TranscriptError, may_have_happened
+from ..errors import BadReplyError, MalformedRequestError, TranscriptError, UnsupportedError, may_have_happened
+from ..features import needed
 from ..retry import Pauses, callers_deadline, may_repeat, transient
 from .runtime import Runtime
 
@@ -29,6 +32,7 @@ class Calls:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._runtime = Runtime(settings)
+        self._info: v1.ServerInfoResponse | None = None
 
     @property
     def namespace(self) -> str:
@@ -71,7 +75,10 @@ class Calls:
         def attempt(timeout: float | None) -> bytes:
             return self._once(method, request, timeout)
 
-        received, unsure = self._run(lambda error: may_repeat(error, repeatable), attempt, self._end())
+        try:
+            received, unsure = self._run(lambda error: may_repeat(error, repeatable), attempt, self._end())
+        except TranscriptError as error:
+            raise self._explained(error, method, request) from None
         return decoded(received, reply), unsure
 
     def _read(self, method: str, request: Message, reply: type[Reply]) -> Reply:
@@ -84,7 +91,10 @@ class Calls:
         def attempt(timeout: float | None) -> bytes:
             return self._once(method, request, timeout)
 
-        return (self._run(transient, attempt, self._end()))[0]
+        try:
+            return (self._run(transient, attempt, self._end()))[0]
+        except TranscriptError as error:
+            raise self._explained(error, method, request) from None
 
     def _pages(self, fetch: Callable[[str], tuple[list[T], str]]) -> Iterator[T]:
         """The entries of page after page; fetch gives one by its token, and the next token."""
@@ -106,13 +116,51 @@ class Calls:
             opened = self._runtime.stream(_path(method), request.SerializeToString(), timeout)
             return next(opened, None), opened
 
-        (first, rest), _ = self._run(transient, open_stream, callers_deadline())
+        try:
+            (first, rest), _ = self._run(transient, open_stream, callers_deadline())
+        except TranscriptError as error:
+            raise self._explained(error, method, request) from None
         with closing(rest):
             if first is None:
                 return
             yield first
             for one in rest:
                 yield one
+
+    def _explained(self, error: TranscriptError, method: str, request: Message) -> TranscriptError:
+        """The error of a call, which names the features that an older server lacks for it."""
+        unknown = error.code is grpc.StatusCode.UNIMPLEMENTED or isinstance(error, MalformedRequestError)
+        features = needed(method, request) if unknown else set()
+        if not features:
+            return error
+        try:
+            info = self.server_info()
+        except TranscriptError:
+            return error
+        missing = sorted(features.difference(info.features))
+        if not missing:
+            return error
+        which = f"of version {info.server_version} " if info.server_version else ""
+        return UnsupportedError(f"the server {which}lacks {', '.join(missing)}", request_id=error.request_id, retried=error.retried)
+
+    def server_info(self) -> v1.ServerInfoResponse:
+        """Tells what the server is, what it can do, and its limits. It is asked once: the client keeps the answer, as it was then. Of a server
+        that does not know the call, since it is older, everything is empty, and it has no features."""
+        if self._info is None:
+            try:
+                self._info = self._read("ServerInfo", v1.ServerInfoRequest(), v1.ServerInfoResponse)
+            except TranscriptError as error:
+                if error.code is not grpc.StatusCode.UNIMPLEMENTED:
+                    raise
+                self._info = v1.ServerInfoResponse()
+        copy = v1.ServerInfoResponse()
+        copy.CopyFrom(self._info)
+        return copy
+
+    def supports(self, feature: str) -> bool:
+        """Tells whether the server has a feature: a name of the list in docs/api.md. The client sends a field of a feature only where its caller
+        asks for what it does; an older server's refusal is UnsupportedError, which names the feature."""
+        return _check.text("feature", feature) in (self.server_info()).features
 
     def _whole(self, method: str, request: Message, each: Callable[[bytes], None], timeout: float | None) -> None:
         """Opens a stream once and gives each reply away until it ends."""

@@ -85,7 +85,7 @@ class CompactionCalls(Nodes, Reading):
         except TranscriptError as error:
             found = self._looked_up(request) if may_have_happened(error) else None
             if found is None:
-                raise
+                raise self._explained(error, "Compact", request) from None
             return found
         if unsure and not reply.written:
             return self._looked_up(request) or reply

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from .. import v1
 from ..assembly import Assembly, Frames, Query, QueryOptions
-from ..errors import BadReplyError
+from ..errors import BadReplyError, TranscriptError
 from ..refs import Ref, by_id
 from ..retry import callers_deadline, transient
 from ..verify import Doubt, mismatch
@@ -63,7 +63,10 @@ class Views(Calls):
             self._finish(frames)
             return whole
 
-        return (self._run(transient, attempt, callers_deadline()))[0]
+        try:
+            return (self._run(transient, attempt, callers_deadline()))[0]
+        except TranscriptError as error:
+            raise self._explained(error, "StreamAssemble", request) from None
 
     def frames(self, head: Ref, **query: Unpack[QueryOptions]) -> Iterator[Assembly]:
         """Yields the same in parts of whole nodes of about 64 KiB, for chains too long to hold: the first frame has head_id, base_id, etag,
