@@ -1,0 +1,1 @@
+"""What the converters of all providers share."""
