@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"regexp"
 	"strings"
 
 	"github.com/transcriptd/transcriptd/client"
@@ -23,7 +24,6 @@ type arguments struct {
 	Name        string            `json:"name"`
 	Alias       string            `json:"alias"`
 	CallID      *string           `json:"call_id"`
-	Place       string            `json:"place"`
 	Occurrence  int               `json:"occurrence"`
 	Inherit     string            `json:"inherit"`
 	Outcome     string            `json:"outcome"`
@@ -43,6 +43,7 @@ type arguments struct {
 	After       string            `json:"after"`
 	IfNoneMatch string            `json:"if_none_match"`
 	Last        int32             `json:"last_messages"`
+	Arguments   *string           `json:"arguments"`
 	Prefix      *string           `json:"prefix"`
 	Text        *string           `json:"text"`
 	Regexp      *string           `json:"regexp"`
@@ -304,11 +305,7 @@ var verbs = map[string]verb{
 	},
 
 	"recall": func(ctx context.Context, a *actor, args *arguments) (any, error) {
-		r := client.Recall{Place: args.Place, Occurrence: args.Occurrence}
-		if args.CallID != nil {
-			r.ID, r.HasID = *args.CallID, true
-		}
-		res, err := a.c.Recall(ctx, args.Of.ref(), r)
+		res, err := a.c.Recall(ctx, args.Of.ref(), client.Recall{ID: *args.CallID, HasID: true, Occurrence: args.Occurrence})
 		if err != nil {
 			return nil, err
 		}
@@ -316,6 +313,21 @@ var verbs = map[string]verb{
 			"name": res.Call.GetName(), "arguments": res.Call.GetArguments(), "state": enumName(res.State, "TOOL_CALL_STATE_"),
 			"text": client.Text(&transcriptv1.Message{Parts: res.Parts}), "earlier": res.EarlierOccurrences,
 		}, nil
+	},
+	"tool": func(ctx context.Context, a *actor, args *arguments) (any, error) {
+		t := a.threads[args.Thread]
+		tool := t.RecallTool()
+		if args.Name == "search_history" {
+			tool = t.SearchTool()
+		}
+		if tool.Name != args.Name {
+			return nil, fmt.Errorf("no tool is called %q", args.Name)
+		}
+		if args.Arguments == nil {
+			return object{"openai": tool.OpenAI(), "anthropic": tool.Anthropic()}, nil
+		}
+		text, err := tool.Call(ctx, *args.Arguments)
+		return object{"text": places.ReplaceAllString(times.ReplaceAllString(text, "TIME"), "PLACE")}, err
 	},
 	"search": func(ctx context.Context, a *actor, args *arguments) (any, error) {
 		req := new(transcriptv1.SearchRequest)
@@ -373,6 +385,12 @@ var verbs = map[string]verb{
 		}, err
 	},
 }
+
+// times and places are what differs each time in the texts for a model.
+var (
+	times  = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d`)
+	places = regexp.MustCompile(`[0-9a-f]{12}\.\d+`)
+)
 
 // assembled is the verb assemble.
 func assembled(ctx context.Context, a *actor, args *arguments) (any, error) {

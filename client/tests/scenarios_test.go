@@ -26,10 +26,11 @@ import (
 
 // scenario is one of proto/testdata/scenarios.json, whose README says what each member means.
 type scenario struct {
-	Name          string `json:"name"`
-	Verify        bool   `json:"verify"`
-	Deterministic bool   `json:"deterministic"`
-	Steps         []step `json:"steps"`
+	Name          string             `json:"name"`
+	Verify        bool               `json:"verify"`
+	Deterministic bool               `json:"deterministic"`
+	Deadlines     map[string]float64 `json:"deadlines"`
+	Steps         []step             `json:"steps"`
 }
 
 // step is a step of a scenario: what is common to all verbs, and the verb's own arguments.
@@ -72,18 +73,7 @@ func TestScenarios(t *testing.T) {
 		names[s.Name] = true
 		t.Run(s.Name, func(t *testing.T) {
 			t.Cleanup(network.proxy.Reset)
-			p := &play{
-				lossyNetwork: network, scenario: s, namespace: fmt.Sprint("scenario-", i),
-				clients: map[string]*client.Client{}, threads: map[string]*client.Thread{}, bound: map[string]any{},
-			}
-			for n := range s.Steps {
-				if err := p.step(t.Context(), &s.Steps[n]); err != nil {
-					t.Fatalf("step %d, %s: %v", n+1, s.Steps[n].Do, err)
-				}
-			}
-			for _, c := range p.clients {
-				ok(t, c.Close())
-			}
+			ok(t, network.play(t.Context(), s, fmt.Sprint("scenario-", i)))
 		})
 	}
 	for verb := range verbs {
@@ -91,6 +81,42 @@ func TestScenarios(t *testing.T) {
 			return slices.ContainsFunc(s.Steps, func(s step) bool { return s.Do == verb })
 		}) {
 			t.Errorf("no scenario does %s", verb)
+		}
+	}
+}
+
+// TestScenariosAreJudged: what is not as a step says is told.
+func TestScenariosAreJudged(t *testing.T) {
+	network := newLossyNetwork(t)
+	const begin = `{"do": "chat", "thread": "t", "name": "1", "system": [{"system": "Hi."}], "bind": {"head": "head"}}, `
+	for i, c := range []struct{ step, says string }{
+		{`{"do": "dance"}`, "step 2, dance: no such verb"},
+		{`{"do": "refresh", "thread": "t", "message": "?"}`, "step 2, refresh: json: "},
+		{`{"do": "refresh", "thread": "t", "whatever": 1}`, `unknown field "whatever"`},
+		{`{"do": "refresh", "thread": "u"}`, `no thread is called "u"`},
+		{`{"do": "refresh", "thread": "t", "lose": [{"at": "never"}]}`, "neither request nor reply"},
+		{`{"do": "refresh", "thread": "t", "lose": [{"methods": ["PutNode"], "at": "reply"}]}`, "was not sent"},
+		{`{"do": "refresh", "thread": "t", "sent": {"ResolveAlias": 2}}`, "ResolveAlias was sent 1 times, want 2"},
+		{`{"do": "refresh", "thread": "t", "expect": {"depth": 1}}`, "depth is 0, want 1"},
+		{`{"do": "refresh", "thread": "t", "expect": {"error": {"reason": "ALIAS_MOVED"}}}`, "error is <nil>"},
+		{`{"do": "refresh", "thread": "t", "expect": {"nothing": 1}}`, "nothing is <nil>, want 1"},
+		{`{"do": "refresh", "thread": "t", "differs": {"head": "$head"}}`, "and must not be"},
+		{`{"do": "refresh", "thread": "t", "differs": {"nothing": 1}}`, "nothing is <nil>, and must not be"},
+		{`{"do": "refresh", "thread": "t", "bind": {"x": "nothing"}}`, "the result has no nothing"},
+		{`{"do": "open", "thread": "u", "alias": "none"}`, "failed: "},
+		{`{"do": "open", "thread": "u", "alias": "none", "expect": {"error": {"reason": "ALIAS_MOVED"}}}`, "error.reason is ALIAS_NOT_FOUND, want ALIAS_MOVED"},
+		{`{"do": "messages", "thread": "t", "expect": {"messages": []}}`, "messages are "},
+		{`{"do": "messages", "thread": "t", "expect": {"messages": [{"system": "Hi.", "times": 2}]}}`, "want [map[system:Hi.Hi.]]"},
+		{`{"do": "messages", "thread": "t", "policy": "none"}`, `no policy is called "none"`},
+		{`{"do": "aliases", "prefix": "", "expect": {"names": ["chat/1", "chat/2"]}}`, "names is [chat/1]"},
+		{`{"do": "aliases", "prefix": "", "expect": {"names": ["chat/2"]}}`, "names[0] is chat/1, want chat/2"},
+		{`{"do": "append", "thread": "t", "messages": [{"user": "x"}], "lose": [{"at": "reply", "hold": true}], "during": [
+			{"do": "resolve", "alias": "chat/1", "expect": {"head": "$head"}}]}`, "meanwhile resolve: head is "},
+	} {
+		var s scenario
+		ok(t, json.Unmarshal([]byte(`{"steps": [`+begin+c.step+`]}`), &s))
+		if err := network.play(t.Context(), s, fmt.Sprint("judged-", i)); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: got %v, want %q", c.step, err, c.says)
 		}
 	}
 }
@@ -120,6 +146,25 @@ func newLossyNetwork(t *testing.T) *lossyNetwork {
 	return n
 }
 
+// play does a scenario in a namespace of its own; the error says which step was not as expected.
+func (n *lossyNetwork) play(ctx context.Context, s scenario, namespace string) (err error) {
+	p := &play{
+		lossyNetwork: n, scenario: s, namespace: namespace,
+		clients: map[string]*client.Client{}, threads: map[string]*client.Thread{}, bound: map[string]any{},
+	}
+	defer func() {
+		for _, c := range p.clients {
+			err = errors.Join(err, c.Close())
+		}
+	}()
+	for i := range s.Steps {
+		if err := p.step(ctx, &s.Steps[i]); err != nil {
+			return fmt.Errorf("step %d, %s: %w", i+1, s.Steps[i].Do, err)
+		}
+	}
+	return nil
+}
+
 // play is a scenario that is being done.
 type play struct {
 	*lossyNetwork
@@ -132,8 +177,6 @@ type play struct {
 
 // step does a step and compares; the error says how it was not as expected.
 func (p *play) step(ctx context.Context, s *step) error {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
-	defer cancel()
 	p.proxy.Reset()
 	for _, rule := range s.Lose {
 		if err := p.proxy.Add(rule); err != nil {
@@ -177,7 +220,9 @@ func (p *play) meanwhile(ctx context.Context, s *step) (map[string]any, error) {
 		result, err := outcome(do(ctx))
 		done <- ended{result, err}
 	}()
-	if err := p.proxy.AwaitHeld(ctx); err != nil {
+	patience, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	if err := p.proxy.AwaitHeld(patience); err != nil {
 		return nil, fmt.Errorf("no call was held: %w", err)
 	}
 	for i := range s.During {
@@ -221,7 +266,11 @@ func (p *play) client(name string) (*client.Client, error) {
 		return c, nil
 	}
 	options := []client.Option{
-		client.WithNamespace(p.namespace), client.WithRetry(client.Retry{Attempts: 4, First: time.Millisecond, Max: 10 * time.Millisecond}),
+		client.WithNamespace(p.namespace), client.WithDeadline(20 * time.Second),
+		client.WithRetry(client.Retry{Attempts: 4, First: time.Millisecond, Max: 10 * time.Millisecond}),
+	}
+	if seconds, limited := p.scenario.Deadlines[name]; limited {
+		options = append(options, client.WithDeadline(time.Duration(seconds*float64(time.Second))))
 	}
 	if p.scenario.Verify {
 		options = append(options, client.WithVerification())
