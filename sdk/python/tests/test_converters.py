@@ -4,7 +4,7 @@ import pytest
 
 import vectors
 from conversions import Converter, check_for_model, check_refused, check_vector, check_written
-from transcriptd import anthropic, openai
+from transcriptd import anthropic, openai, v1
 
 CONVERTERS = {"openai": Converter.of(openai), "anthropic": Converter.of(anthropic)}
 NAMES = list(CONVERTERS)
@@ -41,3 +41,10 @@ def test_written(name: str, case: dict[str, Any]) -> None:
 def test_there_are_cases(name: str) -> None:
     assert len(vectors.load(f"{name}.json")) > 40
     assert all(len(part) > 0 for part in vectors.load(f"{name}_conversions.json").values())
+
+
+def test_the_input_of_a_call_is_its_arguments_whole() -> None:
+    call = v1.Part(tool_call=v1.ToolCall(id="c", name="f", arguments='{"a":1}'), extras='{"input":{"b":2}}')
+    written, report = anthropic.format([v1.Message(role=v1.ROLE_ASSISTANT, parts=[call], content_form=v1.CONTENT_FORM_PARTS)])
+    assert written["messages"][0]["content"] == [{"type": "tool_use", "id": "c", "name": "f", "input": {"a": 1}}]
+    assert [(change.path, change.kind) for change in report] == [("messages[0].parts[0]", "inexact")]

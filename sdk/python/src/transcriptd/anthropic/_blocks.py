@@ -107,7 +107,7 @@ def format_block(part: v1.Part, path: str) -> Value:
     if kind == "reasoning":
         return merged(thinking_block(part.reasoning), extras)
     if kind == "tool_call":
-        return merged(_call_block(part.tool_call), extras)
+        return _call_block(part.tool_call, extras)
     if kind == "media":
         return merged(media_block(part.media), extras)
     raise ConversionError(path, "has no kind")
@@ -131,11 +131,14 @@ def thinking_block(reasoning: v1.Reasoning) -> Value:
     return typed("thinking", {"thinking": string(reasoning.text), "signature": signature})
 
 
-def _call_block(call: v1.ToolCall) -> Value:
+def _call_block(call: v1.ToolCall, extras: Value | None) -> Value:
     given = read_compactable(call.arguments)
     if given is None and call.arguments:
         given = string(call.arguments)
-    return typed("tool_use", {"id": optional_string(call, "id"), "name": optional_string(call, "name"), "input": given})
+    if given is not None and extras is not None:
+        extras = extras.without("input")  # the arguments are the input, whole
+    block = typed("tool_use", {"id": optional_string(call, "id"), "name": optional_string(call, "name"), "input": given})
+    return merged(block, extras)
 
 
 def media_block(media: v1.Media) -> Value:
