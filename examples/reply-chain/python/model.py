@@ -38,11 +38,11 @@ def _openai(name: str) -> Model:
     client = AsyncOpenAI()
 
     async def ask(messages: Sequence[Message], tools: Sequence[AsyncTool]) -> Message:
-        sent, _ = openai.for_model(messages)
-        offered: dict[str, Any] = {"tools": [tool.openai() for tool in tools]} if tools else {}
-        got = await client.chat.completions.create(model=name, messages=sent, **offered)
-        said, _ = openai.parse_message(got.choices[0].message.to_dict())
-        return said
+        request: dict[str, Any] = {"model": name, "messages": openai.for_model(messages)[0]}
+        if tools:
+            request["tools"] = [tool.openai() for tool in tools]
+        got = await client.chat.completions.create(**request)
+        return openai.parse_message(got.choices[0].message.to_dict())[0]
 
     return ask
 
@@ -54,10 +54,11 @@ def _anthropic(name: str) -> Model:
     client = AsyncAnthropic()
 
     async def ask(messages: Sequence[Message], tools: Sequence[AsyncTool]) -> Message:
-        sent, _ = anthropic.for_model(messages)  # system and messages
-        offered: dict[str, Any] = {"tools": [tool.anthropic() for tool in tools]} if tools else {}
-        got = await client.messages.create(model=name, max_tokens=MAX_TOKENS, **sent, **offered)
-        said, _ = anthropic.parse_message({"role": "assistant", "content": [block.to_dict() for block in got.content]})
-        return said[0]
+        request: dict[str, Any] = {"model": name, "max_tokens": MAX_TOKENS, **anthropic.for_model(messages)[0]}  # system and messages
+        if tools:
+            request["tools"] = [tool.anthropic() for tool in tools]
+        got = await client.messages.create(**request)
+        answer = {"role": "assistant", "content": [block.to_dict() for block in got.content]}
+        return anthropic.parse_message(answer)[0][0]
 
     return ask

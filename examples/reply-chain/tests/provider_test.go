@@ -86,7 +86,7 @@ var anthropicAI = provider{
 	name: "anthropic", path: "/v1/messages",
 	env: func(url string) []string { return []string{"ANTHROPIC_API_KEY=" + key, "ANTHROPIC_BASE_URL=" + url} },
 	allowed: func(h http.Header) bool {
-		return h.Get("X-Api-Key") == key && h.Get("Anthropic-Version") != ""
+		return (h.Get("X-Api-Key") == key || h.Get("Authorization") == "Bearer "+key) && h.Get("Anthropic-Version") != ""
 	},
 	parse: func(r request) ([]*transcriptv1.Message, error) {
 		if r.MaxTokens < 1 {
