@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -225,6 +226,7 @@ class Runner:
             self._clients[by] = self._kind(
                 self._proxy.target,
                 namespace=self._namespace,
+                deadline=self._scenario.get("deadlines", {}).get(by, 20.0),
                 retry=transcriptd.Retry(attempts=4, first=0.001, most=0.01),
                 verify=self._scenario.get("verify", False),
                 deterministic=self._scenario.get("deterministic", False),
@@ -394,6 +396,14 @@ class Runner:
             "text": "".join(part.text for part in got.parts),
             "earlier": got.earlier_occurrences,
         }
+
+    async def do_tool(self, _: Any, a: Result) -> Result:
+        thread = self._thread(a)
+        tool = {"recall_tool_call": thread.recall_tool, "search_history": thread.search_tool}[a["name"]]()
+        if "arguments" not in a:
+            return {"openai": tool.openai(), "anthropic": tool.anthropic()}
+        text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d", "TIME", await self._call(tool.run, a["arguments"]))
+        return {"text": re.sub(r"[0-9a-f]{12}\.\d+", "PLACE", text)}
 
     async def do_search(self, client: Any, a: Result) -> Result:
         options = {"head": ref(a["of"])} if "of" in a else {"alias_prefix": a["prefix"]}
