@@ -7,6 +7,7 @@
 #   lint       ruff: rules and format
 #   types      mypy --strict
 #   test       pytest; arguments behind "test" are pytest's
+#   realdata   the tests of real transcripts, all of them; TRANSCRIPTS_DIR names where they are (docs/data.md)
 #   wheel      builds dist/*.whl, installs it into an empty environment and imports it from there
 #   all        check, lint, types, test, wheel
 #
@@ -83,6 +84,11 @@ tests() {
   "$venv/bin/pytest" -q "$@"
 }
 
+realdata() {
+  install
+  TRANSCRIPTS_DIR=${TRANSCRIPTS_DIR:?docs/data.md tells what it names} TRANSCRIPTS_ALL=1 "$venv/bin/pytest" -q tests/test_realdata*.py
+}
+
 wheel() {
   install
   rm -rf dist
@@ -94,7 +100,7 @@ wheel() {
 
 while [ $# -gt 0 ]; do
   case $1 in
-  install | generate | check | lint | types | wheel) "$1" ;;
+  install | generate | check | lint | types | realdata | wheel) "$1" ;;
   test)
     shift
     tests "$@"
