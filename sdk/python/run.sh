@@ -8,6 +8,7 @@
 #   types      mypy --strict
 #   test       pytest; arguments behind "test" are pytest's
 #   realdata   the tests of real transcripts, all of them; TRANSCRIPTS_DIR names where they are (docs/data.md)
+#   bench      bench/figures.py with the arguments behind it, for tools/limits/sdks
 #   wheel      builds dist/*.whl, installs it into an empty environment and imports it from there
 #   all        check, lint, types, test, wheel
 #
@@ -76,7 +77,7 @@ lint() {
 types() {
   install
   "$venv/bin/mypy"
-  "$venv/bin/mypy" tests tools
+  "$venv/bin/mypy" tests tools bench
 }
 
 tests() {
@@ -87,6 +88,11 @@ tests() {
 realdata() {
   install
   TRANSCRIPTS_DIR=${TRANSCRIPTS_DIR:?docs/data.md tells what it names} TRANSCRIPTS_ALL=1 "$venv/bin/pytest" -q tests/test_realdata*.py
+}
+
+bench() {
+  install >&2
+  "$venv/bin/python" bench/figures.py "$@"
 }
 
 wheel() {
@@ -104,6 +110,11 @@ while [ $# -gt 0 ]; do
   test)
     shift
     tests "$@"
+    break
+    ;;
+  bench)
+    shift
+    bench "$@"
     break
     ;;
   all) check && lint && types && tests && wheel ;;
