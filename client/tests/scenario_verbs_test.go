@@ -245,6 +245,24 @@ var verbs = map[string]verb{
 		return object{"text": a.threads[args.Thread].ReplyText(reply)}, err
 	},
 	"assemble": assembled,
+	"frames": func(ctx context.Context, a *actor, args *arguments) (any, error) {
+		view, err := toView(args.View)
+		if err != nil {
+			return nil, err
+		}
+		all := []plain{}
+		for frame, err := range a.c.Frames(ctx, args.Of.ref(), client.Query{View: view}) {
+			if err != nil {
+				return nil, err
+			}
+			some, err := frame.Messages()
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, toPlain(some)...)
+		}
+		return object{"messages": all}, nil
+	},
 
 	"put": func(ctx context.Context, a *actor, args *arguments) (any, error) {
 		n, err := args.Node.node()
@@ -398,12 +416,12 @@ func assembled(ctx context.Context, a *actor, args *arguments) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	view, known := transcriptv1.View_value["VIEW_"+strings.ToUpper(args.View)]
-	if !known && args.View != "" {
-		return nil, fmt.Errorf("no view is called %q", args.View)
+	view, err := toView(args.View)
+	if err != nil {
+		return nil, err
 	}
 	res, err := a.c.Assemble(ctx, args.Of.ref(), client.Query{
-		View: transcriptv1.View(view), Policy: policy, CondenseLast: args.Condense,
+		View: view, Policy: policy, CondenseLast: args.Condense,
 		After: args.After, IfNoneMatch: args.IfNoneMatch, LastMessages: args.Last,
 	})
 	if err != nil {
@@ -414,6 +432,15 @@ func assembled(ctx context.Context, a *actor, args *arguments) (any, error) {
 		"head": res.HeadID, "base": res.BaseID, "etag": res.Etag, "not_modified": res.NotModified,
 		"more_before": res.MoreBefore, "messages": toPlain(all),
 	}, err
+}
+
+// toView is the view of a name; none for no name.
+func toView(name string) (transcriptv1.View, error) {
+	view, known := transcriptv1.View_value["VIEW_"+strings.ToUpper(name)]
+	if !known && name != "" {
+		return 0, fmt.Errorf("no view is called %q", name)
+	}
+	return transcriptv1.View(view), nil
 }
 
 // names gives a new thread its name, and its state as the result.
