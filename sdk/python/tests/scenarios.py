@@ -351,6 +351,11 @@ class Runner:
             "messages": [shown(m) for m in got.messages()],
         }
 
+    async def do_frames(self, client: Any, a: Result) -> Result:
+        view = v1.View.Value("VIEW_" + a["view"].upper()) if "view" in a else v1.VIEW_UNSPECIFIED
+        frames = await self._all(client.frames, ref(a["of"]), view=view)
+        return {"messages": [shown(m) for frame in frames for m in frame.messages()]}
+
     async def do_put(self, client: Any, a: Result) -> Result:
         options = node(a["node"])
         del options["previous"]
