@@ -83,6 +83,35 @@ export function validateMessages(messages: readonly Message[]): void {
   }
 }
 
+/**
+ * TypeError where one of messages is no Message, or has a string that UTF-8 cannot hold: the runtime would send another in its place.
+ */
+export function mustBeMessages(messages: readonly Message[]): void {
+  for (const [i, message] of messages.entries()) {
+    if (!isMessage(message, MessageSchema)) {
+      throw new TypeError(
+        `messages[${String(i)}] must be a Message: make it with user, assistant, result or a converter`,
+      );
+    }
+    if (!isSendable(message)) {
+      throw new TypeError(
+        `messages[${String(i)}] has half a surrogate pair in a string: use String.prototype.toWellFormed`,
+      );
+    }
+  }
+}
+
+/** Whether UTF-8 can hold all strings of a value. */
+function isSendable(value: unknown): boolean {
+  if (typeof value === "string") {
+    return isWellFormed(value);
+  }
+  if (typeof value !== "object" || value === null || value instanceof Uint8Array) {
+    return true;
+  }
+  return Object.values(value).every(isSendable);
+}
+
 /** The bytes of tag and length of an entry of so many bytes in all. */
 function prefixBytes(entry: number): number {
   let bytes = 2;

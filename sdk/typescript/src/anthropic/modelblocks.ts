@@ -14,6 +14,7 @@ import { ConversionError, index, type Change, type ChangeKind } from "../convert
 import { readExtras } from "../convert/taker.js";
 import { object, readAny, readCompactable, string, utf8, type Value } from "../json.js";
 import { block, DOCUMENT, IMAGE, isImage, isRedacted, mediaBlock, textBlock, thinkingBlock } from "./blocks.js";
+import { isBlank } from "../texts.js";
 import { serverTie, type ServerTie } from "./server.js";
 
 /** A block to be written, and the part that it came from. */
@@ -31,24 +32,6 @@ export interface Block {
 /** A text block. */
 export function textOf(text: string, path: string): Block {
   return { value: textBlock(text), kind: "text", text, path };
-}
-
-const SPACE = "[\\t-\\r \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]";
-const BLANK = new RegExp(`^${SPACE}*$`);
-const IS_SPACE = new RegExp(`^${SPACE}$`);
-
-/** Whether a text is nothing but white space. */
-export function isBlank(text: string): boolean {
-  return BLANK.test(text);
-}
-
-/** A text without the white space at its end. */
-export function trimEnd(text: string): string {
-  let end = text.length;
-  while (end > 0 && IS_SPACE.test(text.charAt(end - 1))) {
-    end--;
-  }
-  return text.slice(0, end);
 }
 
 /** Makes the blocks of messages, each of which has a path, and tells what it changed. */

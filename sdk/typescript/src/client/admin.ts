@@ -1,0 +1,94 @@
+// What a namespace holds and may hold.
+
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+
+import { scopeOf, type CallOptions } from "../call.js";
+import { fault } from "../errors.js";
+import {
+  NamespaceSettingsSchema,
+  Scope as Whole,
+  SetNamespaceRequestSchema,
+  VerifyRequestSchema,
+  type NamespaceStatsResponse,
+  type SetNamespaceResponse,
+  type VerifyResponse,
+} from "../gen/transcript/v1/admin_service_pb.js";
+import { repeatableSettings, when } from "../retry.js";
+import { PAGE_SIZE } from "./base.js";
+import { Compactions } from "./compactions.js";
+
+/** What verify is to check, and how; without any of it all of the Client's namespace, as fast as it goes. */
+export interface Check {
+  /**
+   * Checks every namespace, and what is the store's own: its files, the names of namespaces, and rows that no namespace has.
+   */
+  readonly wholeStore?: boolean | undefined;
+  /** That of the last report of an earlier check of the same, which goes on. It is good after a restart of the server, too. */
+  readonly cursor?: string | undefined;
+  /** Bounds what the server reads of its store, on average. */
+  readonly maxBytesPerSecond?: bigint | undefined;
+}
+
+/** The methods for operators. */
+export abstract class Administration extends Compactions {
+  /** Counts the namespace, and tells its settings, which are undefined where they were never set. */
+  async stats(options?: CallOptions): Promise<NamespaceStatsResponse> {
+    return this.caller.read(scopeOf(options), (o) => this.admin.namespaceStats({ namespace: this.namespace }, o));
+  }
+
+  /**
+   * Lists the names of namespaces that the caller may read, in the order of their bytes, asking for page after page as it goes. A server without
+   * the feature "namespaces" does not have it.
+   */
+  async *namespaces(options?: CallOptions): AsyncGenerator<string, void, undefined> {
+    const scope = scopeOf(options);
+    yield* this.pages(async (pageToken) => {
+      const reply = await this.caller.read(scope, (o) =>
+        this.rpc.listNamespaces({ pageSize: PAGE_SIZE, pageToken }, o),
+      );
+      return { entries: reply.namespaces.map((n) => n.name), next: reply.nextPageToken };
+    });
+  }
+
+  /**
+   * Replaces the settings of the namespace as a whole: what is not set becomes its default, which is no limit. With a revision it does so only if
+   * that is the settings' own, as stats tells it, 0 where they were never set; else SETTINGS_CHANGED. Without, whatever they are, and then a call
+   * whose reply is lost is not repeated.
+   */
+  async setNamespace(
+    settings: MessageInitShape<typeof NamespaceSettingsSchema>,
+    revision?: bigint,
+    options?: CallOptions,
+  ): Promise<SetNamespaceResponse> {
+    const request = create(SetNamespaceRequestSchema, {
+      namespace: this.namespace,
+      settings,
+      ...(revision !== undefined && { revision }),
+    });
+    const { reply } = await this.caller.unary(scopeOf(options), when(repeatableSettings(request)), (o) =>
+      this.admin.setNamespace(request, o),
+    );
+    return reply;
+  }
+
+  /**
+   * Makes the server read the whole namespace, or store, recompute every id and check links, folds and indexes, and gives its reports as they
+   * come. A problem is a report, not an error. After an error the check was not finished, and another goes on at the last report's cursor.
+   */
+  async *verify(check: Check = {}, options?: CallOptions): AsyncGenerator<VerifyResponse, void, undefined> {
+    const request = create(VerifyRequestSchema, {
+      namespace: check.wholeStore === true ? "" : this.namespace,
+      scope: check.wholeStore === true ? Whole.STORE : Whole.UNSPECIFIED,
+      cursor: check.cursor ?? "",
+      maxBytesPerSecond: check.maxBytesPerSecond ?? 0n,
+    });
+    let done = false;
+    for await (const report of this.caller.stream(scopeOf(options), (o) => this.admin.verify(request, o))) {
+      ({ done } = report);
+      yield report;
+    }
+    if (!done) {
+      throw fault("BAD_REPLY", "the check was not finished");
+    }
+  }
+}

@@ -1,0 +1,63 @@
+// Tokens, and the files that hold them.
+
+import { readFileSync } from "node:fs";
+
+import { TranscriptError } from "../errors.js";
+
+/** How often a file of a token is looked at, in milliseconds. */
+const TOKEN_EVERY = 1000;
+
+/** A file with a token. */
+export class TokenFile {
+  private last: string | undefined;
+  private looked = Number.NEGATIVE_INFINITY;
+
+  constructor(private readonly file: string) {}
+
+  /**
+   * What the file holds, but for blanks around it. It is looked at again once a second at most; while there is no token in it, the last one is
+   * given. An error where there never was one; it says nothing of what is in the file.
+   */
+  token(): string {
+    const now = performance.now();
+    if (this.last !== undefined && now - this.looked < TOKEN_EVERY) {
+      return this.last;
+    }
+    this.looked = now;
+    const read = this.read();
+    if (typeof read === "string") {
+      this.last = read;
+    } else if (this.last === undefined) {
+      throw read;
+    }
+    return this.last;
+  }
+
+  private read(): string | Error {
+    let token: string;
+    try {
+      token = readFileSync(this.file, "utf8").trim();
+    } catch (error) {
+      return new Error(`the file of the token cannot be read: ${error instanceof Error ? error.message : "unknown"}`);
+    }
+    const fault = faultOf(token);
+    return fault === undefined ? token : new Error(`the file ${this.file} has no token: ${fault}`);
+  }
+}
+
+/** The header of a call with a token. UNAUTHENTICATED, of a call that is not sent, where it is none. */
+export function bearer(token: unknown): string {
+  const fault = typeof token === "string" ? faultOf(token) : "it is not a string";
+  if (fault !== undefined) {
+    throw new TranscriptError("UNAUTHENTICATED", "UNAUTHENTICATED", `UNAUTHENTICATED: that is no token: ${fault}`);
+  }
+  return `Bearer ${String(token)}`;
+}
+
+/** Why a text is no token. */
+function faultOf(token: string): string | undefined {
+  if (token === "") {
+    return "it is empty";
+  }
+  return /^[!-~]+$/.test(token) ? undefined : "a token is one word of ASCII letters, digits and signs";
+}
