@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import time
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -11,7 +12,10 @@ import grpc
 import grpc.aio
 
 from ..connection import Reread, Settings, channel_options, checked_token, no_token, not_sent
-from ..errors import ClosedError, DeadlineExceededError, typed, undone
+from ..errors import CancelledError, ClosedError, DeadlineExceededError, typed, undone
+
+# The seconds before a deadline from which on a stream that the server cancels is one whose deadline has passed by its clock.
+_EARLY = 0.05
 
 
 class Runtime:
@@ -63,7 +67,7 @@ class Runtime:
 
     async def unary(self, method: str, request: bytes, timeout: float | None) -> bytes:
         """Sends a request once, for as many seconds at most."""
-        self._may_begin(timeout)
+        end = self._begin(timeout)
         shown = await self._shown()
         with self._open() as channel:
             send: Any = channel.unary_unary(method)
@@ -71,7 +75,7 @@ class Runtime:
                 reply: bytes = await send(request, timeout=timeout, **shown)
                 return reply
             except grpc.RpcError as error:
-                raise self._failed(error) from None
+                raise self._failed(error, end) from None
             except asyncio.CancelledError:
                 self._cancelled()
                 raise
@@ -81,7 +85,7 @@ class Runtime:
     async def stream(self, method: str, request: bytes, timeout: float | None) -> AsyncGenerator[bytes, None]:
         """Sends a request once and yields its replies. No reply for the client's idle time ends it; time that the caller spends on one does
         not count. A caller that wants no more closes the iterator."""
-        self._may_begin(timeout)
+        end = self._begin(timeout)
         shown = await self._shown()
         with self._open() as channel:
             send: Any = channel.unary_stream(method)
@@ -91,14 +95,14 @@ class Runtime:
                 raise undone(ClosedError("the client is closed")) from None
             try:
                 while True:
-                    reply = await self._next(call)
+                    reply = await self._next(call, end)
                     if reply is grpc.aio.EOF:
                         return
                     yield reply
             finally:
                 call.cancel()
 
-    async def _next(self, call: Any) -> Any:
+    async def _next(self, call: Any, end: float) -> Any:
         """The next reply of a stream, or EOF."""
         expired = False
 
@@ -115,7 +119,7 @@ class Runtime:
         except grpc.RpcError as error:
             if expired:
                 raise DeadlineExceededError(f"no frame for {self._settings.idle} s") from None
-            raise self._failed(error) from None
+            raise self._failed(error, end) from None
         except asyncio.CancelledError:
             if expired and not _being_cancelled():
                 raise DeadlineExceededError(f"no frame for {self._settings.idle} s") from None
@@ -125,16 +129,22 @@ class Runtime:
             if timer is not None:
                 timer.cancel()
 
-    def _may_begin(self, timeout: float | None) -> None:
+    def _begin(self, timeout: float | None) -> float:
+        """When a call ends that begins now, on time.monotonic's clock."""
         if self.closed:
             raise undone(ClosedError("the client is closed"))
         if timeout is not None and timeout <= 0:
             raise undone(DeadlineExceededError("the deadline passed before the call was sent"))
+        return float("inf") if timeout is None else time.monotonic() + timeout
 
-    def _failed(self, error: grpc.RpcError) -> Exception:
+    def _failed(self, error: grpc.RpcError, end: float) -> Exception:
+        """The error of a call that was to end by then."""
         if self.closed and error.code() is grpc.StatusCode.CANCELLED:
             return ClosedError("the client was closed while the call was under way")
-        return undone(typed(error)) if not_sent(error) else typed(error)
+        failed = typed(error)
+        if type(failed) is CancelledError and not failed.request_id and time.monotonic() >= end - _EARLY:
+            return DeadlineExceededError("the deadline passed, as the server was the first to find")
+        return undone(failed) if not_sent(error) else failed
 
     def _cancelled(self) -> None:
         """Tells a cancellation by close from that of the caller's task."""

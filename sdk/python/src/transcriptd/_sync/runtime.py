@@ -10,7 +10,10 @@ from typing import Any
 import grpc
 
 from ..connection import Reread, Settings, channel_options, checked_token, no_token, not_sent
-from ..errors import ClosedError, DeadlineExceededError, typed, undone
+from ..errors import CancelledError, ClosedError, DeadlineExceededError, typed, undone
+
+# The seconds before a deadline from which on a stream that the server cancels is one whose deadline has passed by its clock.
+_EARLY = 0.05
 
 
 class Runtime:
@@ -63,7 +66,7 @@ class Runtime:
 
     def unary(self, method: str, request: bytes, timeout: float | None) -> bytes:
         """Sends a request once, for as many seconds at most."""
-        self._may_begin(timeout)
+        end = self._begin(timeout)
         shown = self._shown()
         with self._open() as channel:
             send: Any = channel.unary_unary(method)
@@ -71,7 +74,7 @@ class Runtime:
                 reply: bytes = send(request, timeout=timeout, **shown)
                 return reply
             except grpc.RpcError as error:
-                raise self._failed(error) from None
+                raise self._failed(error, end) from None
             except ValueError:
                 if not self.closed:
                     raise
@@ -80,7 +83,7 @@ class Runtime:
     def stream(self, method: str, request: bytes, timeout: float | None) -> Generator[bytes, None, None]:
         """Sends a request once and yields its replies. No reply for the client's idle time ends it; time that the caller spends on one does
         not count. A caller that wants no more closes the iterator."""
-        self._may_begin(timeout)
+        end = self._begin(timeout)
         shown = self._shown()
         with self._open() as channel:
             send: Any = channel.unary_stream(method)
@@ -100,20 +103,26 @@ class Runtime:
                     except grpc.RpcError as error:
                         if watch.expired:
                             raise DeadlineExceededError(f"no frame for {self._settings.idle} s") from None
-                        raise self._failed(error) from None
+                        raise self._failed(error, end) from None
                     watch.rest()
                     yield reply
 
-    def _may_begin(self, timeout: float | None) -> None:
+    def _begin(self, timeout: float | None) -> float:
+        """When a call ends that begins now, on time.monotonic's clock."""
         if self.closed:
             raise undone(ClosedError("the client is closed"))
         if timeout is not None and timeout <= 0:
             raise undone(DeadlineExceededError("the deadline passed before the call was sent"))
+        return float("inf") if timeout is None else time.monotonic() + timeout
 
-    def _failed(self, error: grpc.RpcError) -> Exception:
+    def _failed(self, error: grpc.RpcError, end: float) -> Exception:
+        """The error of a call that was to end by then."""
         if self.closed and error.code() is grpc.StatusCode.CANCELLED:
             return ClosedError("the client was closed while the call was under way")
-        return undone(typed(error)) if not_sent(error) else typed(error)
+        failed = typed(error)
+        if type(failed) is CancelledError and not failed.request_id and time.monotonic() >= end - _EARLY:
+            return DeadlineExceededError("the deadline passed, as the server was the first to find")
+        return undone(failed) if not_sent(error) else failed
 
     def pause(self, seconds: float) -> None:
         """Waits, until the client is closed at most."""
