@@ -205,7 +205,7 @@ export class Caller {
     if (this.closing.signal.aborted) {
       return fault("CLOSED");
     }
-    return typed(error);
+    return typed(error, false);
   }
 
   /** Waits before another attempt; false: there is no time for one. */

@@ -266,13 +266,17 @@ const CODES: Readonly<Record<Code, StatusCode>> = {
 /** The domain of the service's ErrorInfo. */
 const DOMAIN = "transcript.v1";
 
-/** What a call with the generated code threw, as the TranscriptError that a Client throws; other errors pass. */
-export function typed(error: unknown): unknown {
+/**
+ * What a call with the generated code threw, as the TranscriptError that a Client throws; other errors pass.
+ *
+ * @param aborted - Whether the caller may have aborted the call. Where it did not, a stream that ended as cancelled is a connection that broke.
+ */
+export function typed(error: unknown, aborted = true): unknown {
   if (!(error instanceof ConnectError)) {
     return error;
   }
   const info = error.findDetails(ErrorInfoSchema).find((d) => d.domain === DOMAIN);
-  const code = codeName(ofServer(error) ? error.code : localCode(error));
+  const code = codeName(ofServer(error) ? error.code : localCode(error, aborted));
   const known = info !== undefined && Object.hasOwn(ErrorReason, info.reason) && info.reason !== "UNSPECIFIED";
   const ended = code === "CANCELLED" || code === "DEADLINE_EXCEEDED" ? code : undefined;
   const reason = known ? (info.reason as ServiceReason) : info === undefined ? ended : undefined;
@@ -317,8 +321,10 @@ function ofServer(error: ConnectError): boolean {
  * The code of an error that a transport made itself: a connection that fails or breaks is UNAVAILABLE, whatever Node or Connect call it, as
  * it is with gRPC's own clients.
  */
-function localCode(error: ConnectError): Code {
+function localCode(error: ConnectError, aborted: boolean): Code {
   switch (error.code) {
+    case Code.Canceled:
+      return aborted ? Code.Canceled : Code.Unavailable;
     case Code.Aborted:
     case Code.Internal:
     case Code.Unknown:

@@ -50,7 +50,8 @@ export abstract class Appends {
   /**
    * Ends the run with an outcome, and puts the last messages of it in the same commit; there may be none. Calls without a result are ended with
    * it: views give each a stand-in, and a result that comes later changes nothing. Also for a run that resume found dead, whoever began it. What
-   * is appended afterwards goes on with the run, and takes the outcome back; a user's message begins the next one. Errors: those of append.
+   * is appended afterwards goes on with the run, and takes the outcome back; a user's message begins the next one. Errors: those of append;
+   * INVALID_FIELD for another outcome.
    */
   async finish(outcome: Outcome, messages: Message | readonly Message[] = [], options?: CallOptions): Promise<void> {
     await this.put(ended(outcome, asList(messages)), scopeOf(options));
@@ -281,9 +282,6 @@ export function aliasOf(messageId: string): string {
 
 /** The last node of a run. */
 export function ended(outcome: Outcome, messages: readonly Message[]): NodeInit {
-  if (!["replied", "stopped", "failed", "cancelled"].includes(outcome)) {
-    throw new RangeError('outcome must be "replied", "stopped", "failed" or "cancelled"');
-  }
   return { messages, metadata: { [OUTCOME_KEY]: outcome } };
 }
 
