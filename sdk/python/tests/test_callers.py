@@ -172,8 +172,11 @@ def test_a_function_without_a_token_sends_nothing(daemon: Daemon) -> None:
     def broken() -> str:
         raise NoTokenError("the vault says: hunter2")
 
+    def refuses() -> str:
+        raise ValueError("hunter2")
+
     with Between(daemon.target) as between:
-        for token in (broken, lambda: "two words", lambda: 5):
+        for token in (broken, refuses, lambda: "two words", lambda: 5):
             with Client(between.target, token=token) as client:  # type: ignore[arg-type]
                 with pytest.raises(transcriptd.UnauthenticatedError, match="not sent") as failed:
                     client.put(transcriptd.user("hi"))

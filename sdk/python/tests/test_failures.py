@@ -361,6 +361,7 @@ BAD: list[tuple[type[Exception], str, Callable[[Client, transcriptd.Thread], Any
     (TypeError, r"metadata\['a'\] must be a str", lambda _, t: t.append(transcriptd.user("a"), metadata={"a": 1})),  # type: ignore[dict-item]
     (TypeError, r"aliases\[0\] must be", lambda _, t: t.append(transcriptd.user("a"), aliases=["b"])),  # type: ignore[list-item]
     (TypeError, r"notes\[0\] must be", lambda _, t: t.append(transcriptd.user("a"), notes=[{}])),  # type: ignore[list-item]
+    (TypeError, "notes must be a list", lambda _, t: t.append(transcriptd.user("a"), notes=iter(()))),  # type: ignore[arg-type]
     (TypeError, r"nodes\[0\] must be", lambda c, _: c.put_all({"messages": []})),  # type: ignore[arg-type]
     (TypeError, "head must be transcriptd.by_id", lambda c, _: c.assemble("chat/1")),  # type: ignore[arg-type]
     (TypeError, "unexpected keyword", lambda c, _: c.assemble(by_id(ID), last=5)),  # type: ignore[call-arg]

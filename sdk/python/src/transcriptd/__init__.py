@@ -1,4 +1,39 @@
-"""The Python SDK of transcriptd, which keeps the transcripts of LLM agents."""
+"""The Python SDK of transcriptd, which keeps the transcripts of LLM agents.
+
+A Client calls a server, synchronously; AsyncClient is the same for asyncio. A Thread is what an agent does in a turn: start from the
+message that it answers, read the messages to send, append what was said, reply.
+
+    with transcriptd.Client("127.0.0.1:7420") as client:
+        thread = client.start("m1", transcriptd.user("What is in notes.txt?"), system=[transcriptd.system("You are helpful.")])
+        while True:
+            message = call_model(thread.messages())
+            if not transcriptd.calls(message):
+                break
+            thread.append(message)  # before the tools run
+            thread.append_results(*(transcriptd.result(call, run(call)) for call in transcriptd.calls(message)))
+        thread.reply("o1", message)
+
+Messages and what replies tell are the protobuf messages of transcriptd.v1. Ids of nodes are 64 lower-case hex digits; by_id and by_alias
+name a node.
+
+Deadlines: a call ends after the client's `deadline`, or that of `transcriptd.deadline(seconds)` around it; a stream goes on while frames
+come.
+
+Errors: what a call raises is a TranscriptError, of the class of its reason: AliasMovedError and its like; wrong arguments are TypeError and
+ValueError. An asyncio cancellation passes through.
+
+Retries: while the server is unavailable or overloaded calls are repeated until their deadline, with growing pauses (Retry). Of an attempt
+that was never sent, or refused as OVERLOADED or DRAINING, it is known that it has done nothing: then any call is repeated. Where a reply
+was lost the call may have taken place, and only those are repeated that do nothing twice and undo nothing: put, set_aliases, delete_alias
+and compact tell which those are. A repeat of a call whose reply was lost succeeds with the same node; but its `created` and `changed` are
+then False although an earlier attempt of this very call wrote: `retried` tells that this may be so.
+
+Salts: every append of a thread, what begins one, and every compaction has a salt of 16 random bytes, chosen once and kept over its repeats;
+a root of system and developer messages alone has none. So conversations that say the same are apart unless they fork, of equal appends at
+once exactly one is first, and an append whose reply was lost is known by its node. may_have_happened tells whether a call that failed may
+have taken place; made again on the same thread (start, spawn and compact: on the same client) it finds out. put and put_all put what they
+are given.
+"""
 
 from importlib.metadata import version as _version
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from google.protobuf.message import Message
@@ -72,7 +72,7 @@ def message(name: str, value: Any, kind: type[T]) -> T:
 
 def messages(name: str, values: Any, kind: type[T]) -> list[T]:
     """Several of them."""
-    if isinstance(values, (str, bytes, Mapping, Message)) or not isinstance(values, Iterable):
+    if isinstance(values, (str, bytes)) or not isinstance(values, Sequence):
         raise TypeError(f"{name} must be a list of transcriptd.v1.{kind.__name__}, not {_kind(values)}")
     return [message(f"{name}[{i}]", value, kind) for i, value in enumerate(values)]
 
@@ -86,7 +86,7 @@ def texts(name: str, values: Any) -> dict[str, str]:
 
 def instances(name: str, values: Any, kind: type[Any]) -> list[Any]:
     """A list of instances of a class of this package."""
-    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Sequence):
+    if isinstance(values, (str, bytes)) or not isinstance(values, Sequence):
         raise TypeError(f"{name} must be a list of transcriptd.{kind.__name__}, not {_kind(values)}")
     for i, value in enumerate(values):
         if not isinstance(value, kind):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypedDict
 
+from google.protobuf.message import DecodeError
+
 from . import _check, raw, v1
 from .errors import BadReplyError, VerificationError
 from .raw import messages_of
@@ -148,7 +150,7 @@ class Frames:
         payload, rest = raw.split(reply)
         try:
             told = v1.StreamAssembleResponse.FromString(rest)
-        except Exception as error:
+        except DecodeError as error:
             raise BadReplyError("the reply does not parse") from error
         if not self._begun:
             self._begin(told)

@@ -123,18 +123,22 @@ class TokenFile:
         self._last = checked_token(Path(self._name).read_text(encoding="utf-8").strip())
 
 
+class NotATokenError(ValueError):
+    """Something is no token. Tells nothing of it."""
+
+
 def checked_token(token: Any) -> str:
-    """A token as a header can have it. ValueError, which tells nothing of it: it is none."""
+    """A token as a header can have it. NotATokenError."""
     if not isinstance(token, str):
-        raise ValueError(f"a token is a str, not {type(token).__name__}")
+        raise NotATokenError(f"a token is a str, not {type(token).__name__}")
     if not token or any(not "!" <= c <= "~" for c in token):
-        raise ValueError("a token is one word of ASCII letters, digits and signs, and not empty")
+        raise NotATokenError("a token is one word of ASCII letters, digits and signs, and not empty")
     return token
 
 
 def no_token(error: Exception) -> TranscriptError:
     """The error of a call that was not sent since there was no token to show."""
-    what = str(error) if isinstance(error, ValueError) else type(error).__name__
+    what = str(error) if isinstance(error, NotATokenError) else type(error).__name__
     failed = UnauthenticatedError(f"the call was not sent: token gave no token: {what}")
     failed.reason = ""
     failed.__cause__ = error

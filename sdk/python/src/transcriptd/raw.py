@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from google.protobuf.message import DecodeError
+
 from . import v1
 from .errors import BadReplyError, TranscriptError
 
@@ -58,7 +60,7 @@ def messages_of(payload: bytes) -> list[v1.Message]:
     """The messages of a payload. BadReplyError."""
     try:
         return list(v1.Payload.FromString(payload).messages)
-    except Exception as error:  # a DecodeError, whose class depends on the runtime
+    except DecodeError as error:
         raise _malformed(error) from error
 
 
