@@ -12,7 +12,7 @@ import (
 // ErrInvalid: a message without a role, a part without a kind, extras that are no JSON object; paths begin "messages".
 func Format(messages []*transcriptv1.Message) ([]byte, Report, error) {
 	var report Report
-	messages, paths, err := providerjson.WithoutOpaque(messages, messageExtras, &report)
+	messages, paths, err := providerjson.WithoutOpaque(messages, providerjson.Inner{Message: messageExtras}, &report)
 	if err != nil {
 		return nil, Report{}, err
 	}
@@ -173,7 +173,7 @@ func formatResult(m *transcriptv1.Message, path string, first bool) (*providerjs
 // also where they are none or more than one there.
 func FormatMessage(messages []*transcriptv1.Message) ([]byte, Report, error) {
 	var report Report
-	messages, paths, err := providerjson.WithoutOpaque(messages, messageExtras, &report)
+	messages, paths, err := providerjson.WithoutOpaque(messages, providerjson.Inner{Message: messageExtras}, &report)
 	if err != nil {
 		return nil, Report{}, err
 	}

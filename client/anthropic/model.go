@@ -28,7 +28,7 @@ func ForModel(messages []*transcriptv1.Message) ([]byte, Report, error) {
 		names: groups.Names{Max: maxNameBytes, Default: noName},
 	}
 	var err error
-	if m.messages, err = providerjson.AllForProvider(messages, messageExtras, &m.report); err != nil {
+	if m.messages, err = providerjson.AllForProvider(messages, providerjson.Inner{Message: messageExtras}, &m.report); err != nil {
 		return nil, Report{}, err
 	}
 	steps, leftOut := groups.Split(m.messages)

@@ -15,7 +15,7 @@ import (
 // without a role, a part without a kind, extras that are no JSON object; paths begin "messages".
 func Format(messages []*transcriptv1.Message) ([]byte, Report, error) {
 	var report Report
-	messages, paths, err := providerjson.WithoutOpaque(messages, "", &report)
+	messages, paths, err := providerjson.WithoutOpaque(messages, providerjson.Inner{}, &report)
 	if err != nil {
 		return nil, Report{}, err
 	}
@@ -40,7 +40,7 @@ func FormatMessage(m *transcriptv1.Message) ([]byte, Report, error) {
 	if canonical.IsOpaque(m) {
 		return nil, Report{}, providerjson.Errorf("message", "is opaque")
 	}
-	m, err := providerjson.ForProvider(m, "message", "", &report)
+	m, err := providerjson.ForProvider(m, "message", providerjson.Inner{}, &report)
 	if err != nil {
 		return nil, Report{}, err
 	}

@@ -28,7 +28,7 @@ func ForModel(messages []*transcriptv1.Message) ([]byte, Report, error) {
 		out: providerjson.NewList(),
 	}
 	var err error
-	if m.messages, err = providerjson.AllForProvider(messages, "", &m.report); err != nil {
+	if m.messages, err = providerjson.AllForProvider(messages, providerjson.Inner{}, &m.report); err != nil {
 		return nil, Report{}, err
 	}
 	steps, leftOut := groups.Split(m.messages)

@@ -16,16 +16,20 @@ const FrameworkMember = "framework"
 // FrameworksOwn is why what is a framework's own is left out.
 const FrameworksOwn = "is a framework's own"
 
-// ForProvider is a message without what is a framework's own in its extras, in those of its parts, and in the member inner of its
-// extras, none where that is empty. Each that goes is reported as LeftOut. m stays as it is, and is returned where nothing goes.
-func ForProvider(m *transcriptv1.Message, path, inner string, report *Report) (*transcriptv1.Message, error) {
-	extras, err := withoutFramework(m.GetExtras(), path+".extras", inner, report)
+// Inner names the members of extras that hold members of another object of the provider's: of a message's extras, and of its parts'. Empty: there
+// is none.
+type Inner struct{ Message, Part string }
+
+// ForProvider is a message without what is a framework's own in its extras, in those of its parts, and in the inner members of both. Each that
+// goes is reported as LeftOut. m stays as it is, and is returned where nothing goes.
+func ForProvider(m *transcriptv1.Message, path string, inner Inner, report *Report) (*transcriptv1.Message, error) {
+	extras, err := withoutFramework(m.GetExtras(), path+".extras", inner.Message, report)
 	if err != nil {
 		return nil, err
 	}
 	parts := m.GetParts()
 	for i, p := range parts {
-		own, err := withoutFramework(p.GetExtras(), Index(path+".parts", i)+".extras", "", report)
+		own, err := withoutFramework(p.GetExtras(), Index(path+".parts", i)+".extras", inner.Part, report)
 		if err != nil {
 			return nil, err
 		}
@@ -85,7 +89,7 @@ func withoutFramework(extras, path, inner string, report *Report) (string, error
 
 // AllForProvider are messages in their places, each ForProvider. Opaque messages, which no provider is sent, stay as they are, and are
 // reported as LeftOut.
-func AllForProvider(messages []*transcriptv1.Message, inner string, report *Report) (all []*transcriptv1.Message, err error) {
+func AllForProvider(messages []*transcriptv1.Message, inner Inner, report *Report) (all []*transcriptv1.Message, err error) {
 	all = slices.Clone(messages)
 	for i, m := range messages {
 		path := Index("messages", i)
@@ -101,7 +105,7 @@ func AllForProvider(messages []*transcriptv1.Message, inner string, report *Repo
 }
 
 // WithoutOpaque is AllForProvider without the opaque messages; paths are those of the messages that stay.
-func WithoutOpaque(messages []*transcriptv1.Message, inner string, report *Report) (sent []*transcriptv1.Message, paths []string, err error) {
+func WithoutOpaque(messages []*transcriptv1.Message, inner Inner, report *Report) (sent []*transcriptv1.Message, paths []string, err error) {
 	all, err := AllForProvider(messages, inner, report)
 	for i, m := range all {
 		if !canonical.IsOpaque(messages[i]) {
