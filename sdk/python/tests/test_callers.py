@@ -54,6 +54,13 @@ def test_nothing_goes_in_plain_text_to_another_machine_unasked() -> None:
     Client("example.com:7420", credentials=grpc.ssl_channel_credentials()).close()
 
 
+def test_a_unix_socket(tmp_path: pathlib.Path) -> None:
+    tmp_path.chmod(0o700)
+    listen = f"unix://{tmp_path}/grpc.sock"
+    with Daemon(listen=listen), Client(listen, token="shown-in-plain-text") as client:
+        assert client.server_info().engine == "memory"
+
+
 @pytest.mark.parametrize("kind", [Client, AsyncClient])
 @pytest.mark.parametrize(
     ("error", "match", "options"),

@@ -141,7 +141,7 @@ def test_garbage_is_no_reply(client: Client, between: Between) -> None:
                 try:
                     read()
                 except transcriptd.TranscriptError as error:
-                    assert isinstance(error, transcriptd.BadReplyError), error  # noqa: PT017
+                    assert isinstance(error, transcriptd.BadReplyError), error
 
 
 def test_a_stream_without_frames_ends_after_its_idle_time(between: Between, namespace: str, client: Client) -> None:

@@ -174,7 +174,7 @@ def test_a_byte_that_is_changed_is_found_out(client: Client, between: Between) -
             try:
                 got = client.assemble(by_id(thread.head)).messages()
             except transcriptd.TranscriptError as error:
-                assert isinstance(error, (transcriptd.VerificationError, transcriptd.BadReplyError)), error  # noqa: PT017
+                assert isinstance(error, (transcriptd.VerificationError, transcriptd.BadReplyError)), error
             else:
                 assert got == whole, f"byte {at}"
 
