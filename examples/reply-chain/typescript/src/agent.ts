@@ -1,6 +1,19 @@
 // An agent that answers messages. All that it has to know after a crash is in the service and in the ledger.
 
-import { assistant, calls, isReason, result, system, text, user, Role, type Client, type Message, type Thread, type ToolCall } from "transcriptd";
+import {
+  assistant,
+  calls,
+  isReason,
+  result,
+  system,
+  text,
+  user,
+  Role,
+  type Client,
+  type Message,
+  type Thread,
+  type ToolCall,
+} from "transcriptd";
 
 import { callKey, replyId, type Files, type Letter, type Reply } from "./files.js";
 import type { Model } from "./model.js";

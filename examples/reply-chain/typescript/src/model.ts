@@ -35,7 +35,10 @@ function openaiModel(client: OpenAI, model: string): Model {
       model,
       messages: openai.forModel(messages).messages,
       ...(tools.length > 0 && {
-        tools: tools.map(({ name, description, parameters }) => ({ type: "function", function: { name, description, parameters } })),
+        tools: tools.map(({ name, description, parameters }) => ({
+          type: "function",
+          function: { name, description, parameters },
+        })),
       }),
     });
     return openai.parseMessage(got.choices[0]?.message).message;

@@ -100,7 +100,8 @@ function resultOf(m: Message, names: ReadonlyMap<string, string>): Result {
 }
 
 function summaryLines(m: Message): string[] {
-  const texts = m.role === Role.USER ? m.parts.flatMap((part) => (part.kind.case === "text" ? [part.kind.value] : [])) : [];
+  const texts =
+    m.role === Role.USER ? m.parts.flatMap((part) => (part.kind.case === "text" ? [part.kind.value] : [])) : [];
   return texts.filter((t) => t.startsWith("- ")).flatMap((t) => t.split("\n"));
 }
 

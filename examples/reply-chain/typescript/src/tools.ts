@@ -17,7 +17,9 @@ export function toolsOf(files: Files, key: string): Tool[] {
   return [
     tool("read_note", "Read a note.", { name: string }, ({ name }) => files.note(name)),
     tool("calculate", "Calculate with two whole numbers.", { a: integer, op: operator, b: integer }, calculate),
-    tool("pay", "Pay somebody an amount of euros.", { to: string, amount: integer }, ({ to, amount }) => files.pay({ key, to, amount })),
+    tool("pay", "Pay somebody an amount of euros.", { to: string, amount: integer }, ({ to, amount }) =>
+      files.pay({ key, to, amount }),
+    ),
     tool("ring", "Ring the bell at the door.", {}, () => files.ring(key)),
   ];
 }
@@ -27,10 +29,17 @@ const integer = { type: "integer" } as const;
 const operator = { type: "string", enum: ["+", "-", "*"] } as const;
 
 type Properties = Readonly<Record<string, { readonly type: "string" | "integer" }>>;
-type Arguments<P extends Properties> = { readonly [name in keyof P]: P[name]["type"] extends "string" ? string : number };
+type Arguments<P extends Properties> = {
+  readonly [name in keyof P]: P[name]["type"] extends "string" ? string : number;
+};
 
 /** A tool that gives run the arguments with these properties, all of which are needed. */
-function tool<P extends Properties>(name: string, description: string, properties: P, run: (given: Arguments<P>) => string): Tool {
+function tool<P extends Properties>(
+  name: string,
+  description: string,
+  properties: P,
+  run: (given: Arguments<P>) => string,
+): Tool {
   return {
     name,
     description,
