@@ -340,8 +340,9 @@ def test_a_server_that_is_away_for_a_while(tmp_path: pathlib.Path) -> None:
         client.close()
 
 
-def test_a_server_that_is_not_there() -> None:
-    with Client("127.0.0.1:1", retry=Retry(attempts=2, first=0.001, most=0.001)) as client:
+@pytest.mark.parametrize("target", ["127.0.0.1:1", "nowhere.invalid:1", "unix:///nowhere/grpc.sock"])
+def test_a_server_that_is_not_there(target: str) -> None:
+    with Client(target, insecure=True, retry=Retry(attempts=2, first=0.001, most=0.001)) as client:
         with pytest.raises(transcriptd.TranscriptError) as failed:
             client.put(transcriptd.user("hi"), parent=by_alias("a"))
         assert failed.value.code is grpc.StatusCode.UNAVAILABLE

@@ -283,8 +283,6 @@ class Reread:
 
 
 def not_sent(error: grpc.RpcError) -> bool:
-    """Whether gRPC tells of a call that it never sent: there was no connection."""
-    code, details = error.code(), error.details() or ""
-    debug = getattr(error, "debug_error_string", lambda: "")() or ""
+    """Whether gRPC tells of a call that it never sent: there was no connection. Only its words tell."""
     unsent = ("failed to connect to all addresses", "errors resolving ", "DNS resolution failed")
-    return code is grpc.StatusCode.UNAVAILABLE and details.startswith(unsent) and "received from peer" not in debug
+    return error.code() is grpc.StatusCode.UNAVAILABLE and (error.details() or "").startswith(unsent)
