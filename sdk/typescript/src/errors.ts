@@ -65,6 +65,8 @@ const OWN = {
   NOT_A_RESULT: { code: "INVALID_ARGUMENT", text: "not a tool result: pass what result(call, text) makes" },
   /** A node for a thread that names a parent of its own. */
   PARENT_GIVEN: { code: "INVALID_ARGUMENT", text: "a thread's node has the thread's head as parent" },
+  /** The server is older and lacks a feature that the call needs; the message names it. Nothing was done. */
+  UNSUPPORTED: { code: "UNIMPLEMENTED", text: "the server lacks a feature" },
 } as const satisfies Record<string, { code: StatusCode; text: string }>;
 
 /** A field that was refused and the rule that it breaks; it never repeats the value. */

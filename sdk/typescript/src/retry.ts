@@ -4,6 +4,7 @@ import { mayHaveHappened, TranscriptError } from "./errors.js";
 import type {
   AliasMove,
   AliasPrecondition,
+  CompactRequest,
   DeleteAliasesRequest,
   NewNode,
 } from "./gen/transcript/v1/transcript_service_pb.js";
@@ -92,7 +93,7 @@ export function when(repeatable: boolean): (error: unknown) => boolean {
  * server knows a repeat, which leaves the aliases that it has set; none need be where all that is done to aliases are deletes that may be
  * repeated.
  */
-export function repeatablePut(nodes: readonly NewNode[]): boolean {
+export function repeatablePut(nodes: readonly Pick<NewNode, "parent" | "aliases">[]): boolean {
   const aliases = nodes.flatMap((n) => n.aliases);
   const conditioned = new Map(aliases.map((a) => [a.name, onHead(a.precondition)]));
   const known = aliases.some((a) => (guards(a.precondition) && !a.delete) || revised(a.precondition));
@@ -128,6 +129,11 @@ export function repeatableDeletion(request: DeleteAliasesRequest): boolean {
 /** Whether a change of settings may be. */
 export function repeatableSettings(request: SetNamespaceRequest): boolean {
   return request.revision !== undefined;
+}
+
+/** Whether a compaction may be, once it was looked up that the chain does not have it. */
+export function repeatableCompaction(request: CompactRequest): boolean {
+  return request.dryRun || (request.throughId !== "" && (request.salt.length > 0 || request.summary === ""));
 }
 
 /**

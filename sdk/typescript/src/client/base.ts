@@ -5,8 +5,9 @@ import { createClient, type Client as Rpc, type Transport } from "@connectrpc/co
 import { ViewCache } from "../cache.js";
 import { Caller, type CallOptions, type Scope } from "../call.js";
 import { fault } from "../errors.js";
+import { explaining } from "../features.js";
 import { AdminService } from "../gen/transcript/v1/admin_service_pb.js";
-import { TranscriptService } from "../gen/transcript/v1/transcript_service_pb.js";
+import { TranscriptService, type ServerInfoResponse } from "../gen/transcript/v1/transcript_service_pb.js";
 import { Ledger } from "../ledger.js";
 import { mustBeString } from "../refs.js";
 import type { Retry } from "../retry.js";
@@ -81,10 +82,12 @@ export abstract class Base {
       unsent: options.unsent ?? none,
     });
     this.disconnect = options.disconnect ?? ((): void => undefined);
-    const named = withUserAgent(transport);
+    const named = explaining(withUserAgent(transport), () => this.serverInfo());
     this.rpc = createClient(TranscriptService, named);
     this.admin = createClient(AdminService, named);
   }
+
+  abstract serverInfo(options?: CallOptions): Promise<ServerInfoResponse>;
 
   /**
    * Ends the connection if connect made it, and with it calls under way. They, and all calls from then on, fail with CLOSED. Closing again does

@@ -15,7 +15,7 @@ import {
 } from "../gen/transcript/v1/transcript_service_pb.js";
 import { newSalt, type Pending } from "../ledger.js";
 import { byAlias, byId, nodeRef, type Ref } from "../refs.js";
-import { when } from "../retry.js";
+import { repeatableCompaction, when } from "../retry.js";
 import { isSame } from "../thread/lost.js";
 import { wireUpdate } from "../writes.js";
 import { Reads } from "./reads.js";
@@ -63,8 +63,7 @@ export abstract class Compactions extends Reads {
     scope: Scope,
   ): Promise<CompactResponse> {
     let sent = pending?.unsure ?? false;
-    const repeatable =
-      request.dryRun || (request.throughId !== "" && (request.salt.length > 0 || request.summary === ""));
+    const repeatable = repeatableCompaction(request);
     try {
       const { reply, unsure } = await this.caller.run(scope, when(repeatable), async () => {
         const found = sent ? await this.findCompaction(request, scope) : undefined;

@@ -191,7 +191,7 @@ export abstract class Reads extends Views {
    * Tells what the server is, what it can do, and its limits. It is asked once: the Client keeps the answer. Of a server that does not know the
    * call, since it is older, everything is empty, and it has no features.
    */
-  async serverInfo(options?: CallOptions): Promise<ServerInfoResponse> {
+  override async serverInfo(options?: CallOptions): Promise<ServerInfoResponse> {
     this.info ??= await this.askInfo(scopeOf(options));
     return this.info;
   }
@@ -208,9 +208,8 @@ export abstract class Reads extends Views {
   }
 
   /**
-   * Whether the server has a feature: a name of the list in docs/api.md. A request with a field of a feature that a server has not is refused,
-   * and an rpc is UNIMPLEMENTED. The Client itself sends such fields only where its caller asks for what they do: who must do with servers of
-   * several versions asks before.
+   * Whether the server has a feature: a name of the list in docs/api.md. The Client sends a field of a feature only where its caller asks for
+   * what it does; an older server's refusal is UNSUPPORTED, whose message names the feature.
    */
   async supports(feature: string, options?: CallOptions): Promise<boolean> {
     return (await this.serverInfo(options)).features.includes(feature);
