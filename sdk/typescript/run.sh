@@ -7,6 +7,7 @@
 #   lint       eslint and prettier
 #   types      tsc
 #   test       compiles and runs the tests; arguments behind "test" are node's
+#   bench      bench/figures.ts with the arguments behind it, for tools/limits/sdks
 #   tarball    makes transcriptd-VERSION.tgz, the npm package, and prints its name
 #   pack       makes it, installs it with the locked versions of its dependencies into an empty folder, and compiles
 #              and runs a program there beside a server
@@ -61,6 +62,11 @@ tests() {
   node --enable-source-maps --test "$@" build/test/*.test.js
 }
 
+bench() {
+  { install && npx tsc; } >&2
+  node build/bench/figures.js "$@"
+}
+
 # tarball: the package, as npm has it.
 tarball() {
   install
@@ -85,6 +91,11 @@ while [ $# -gt 0 ]; do
   test)
     shift
     tests "$@"
+    break
+    ;;
+  bench)
+    shift
+    bench "$@"
     break
     ;;
   all) check && lint && types && tests && pack ;;
