@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from transcriptd import AsyncClient
+from transcriptd import AsyncClient, TranscriptError
 
 import model
 from agent import Agent
@@ -50,9 +50,13 @@ async def main() -> int:
     options.add_argument("--compact-at", type=int, default=4000, help="compact a conversation past so many bytes")
     given = options.parse_args()
     files = Files(given.dir)
-    async with AsyncClient(given.server, namespace=given.namespace, verify=True) as client:
-        agent = Agent(client, model.chosen(os.environ.get("MODEL", "")), files, given.compact_at)
-        return 0 if await answer_all(agent, files, max(1, given.at_once)) else 1
+    try:
+        chosen = model.chosen(os.environ.get("MODEL", ""))
+        async with AsyncClient(given.server, namespace=given.namespace, verify=True) as client:
+            return 0 if await answer_all(Agent(client, chosen, files, given.compact_at), files, max(1, given.at_once)) else 1
+    except (TranscriptError, OSError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 1
 
 
 sys.exit(asyncio.run(main()))

@@ -118,7 +118,7 @@ func (w *world) write(t *testing.T, name string, data []byte) {
 	}
 }
 
-// start starts the agent. Its standard error goes to the test's log where it ends on an error of its own.
+// start starts the agent.
 func (w *world) start(t *testing.T, server, namespace string, options ...string) *process {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -146,6 +146,16 @@ func (w *world) runs(t *testing.T, server, namespace string, options ...string) 
 	if <-p.ended; p.err != nil {
 		t.Fatalf("%v\n%s", p.err, &p.errors)
 	}
+}
+
+// fails runs the agent to its end, which has to be a failure, and gives what it told.
+func (w *world) fails(t *testing.T, server, namespace string, options ...string) string {
+	t.Helper()
+	p := w.start(t, server, namespace, options...)
+	if <-p.ended; p.err == nil {
+		t.Fatal("the agent did not fail")
+	}
+	return p.errors.String()
 }
 
 // process is a running agent.

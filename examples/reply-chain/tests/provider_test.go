@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -39,6 +40,36 @@ func TestProviders(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A message whose model fails is told of and left, and the rest is answered; a further run answers it. A model that is not there is told of.
+func TestModelFails(t *testing.T) {
+	t.Parallel()
+	d := startDaemon(t)
+	eachLanguage(t, func(t *testing.T, command []string) {
+		asked := serve(t, openAI, 4)
+		w := newWorld(t, command, sampleInbox(t)...)
+		namespace := filepath.Base(t.Name())
+		for _, wrong := range []string{"gpt", "openai:", "other:gpt"} {
+			w.env = []string{"MODEL=" + wrong}
+			if told := w.fails(t, d.addr, namespace); !strings.Contains(told, "MODEL has to be openai:NAME or anthropic:NAME") {
+				t.Errorf("of the model %q it is told: %s", wrong, told)
+			}
+		}
+		w.env = append([]string{"MODEL=openai:script-1"}, openAI.env(asked.url)...)
+		told := w.fails(t, d.addr, namespace)
+		for _, in := range sampleInbox(t) {
+			left := !slices.ContainsFunc(w.outbox(t), func(r reply) bool { return r.InReplyTo == in.ID })
+			if left != strings.Contains(told, in.ID+": ") {
+				t.Errorf("%s was left: %v, and it is told:\n%s", in.ID, left, told)
+			}
+			if strings.Contains(told, in.Text) {
+				t.Errorf("what was said is told:\n%s", told)
+			}
+		}
+		w.runs(t, d.addr, namespace)
+		w.isSample(t)
+	})
 }
 
 // provider is a provider's API, as far as agents use it.
@@ -123,11 +154,15 @@ type asked struct {
 	count atomic.Int64
 }
 
-func serve(t *testing.T, p provider) *asked {
+// serve serves a provider's API, which refuses some requests, by their numbers.
+func serve(t *testing.T, p provider, refused ...int64) *asked {
 	t.Helper()
 	a := &asked{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a.count.Add(1)
+		if slices.Contains(refused, a.count.Add(1)) {
+			http.Error(w, `{"error":{"message":"refused"}}`, http.StatusBadRequest)
+			return
+		}
 		answer, err := p.answer(r)
 		if err != nil {
 			t.Error(err)

@@ -68,11 +68,23 @@ const { values: given } = parseArgs({
     "compact-at": { type: "string", default: "4000" },
   },
 });
-const files = new Files(given.dir);
-const client = connect(given.server, { namespace: given.namespace, verify: true });
+
+/** An option that is a whole number above 0. */
+function wholeNumber(option: "at-once" | "compact-at"): number {
+  const value = Number(given[option]);
+  if (!Number.isSafeInteger(value) || value < 1) {
+    throw new RangeError(`--${option} has to be a whole number above 0`);
+  }
+  return value;
+}
+
 try {
-  const agent = new Agent(client, chosenModel(process.env["MODEL"] ?? ""), files, Number(given["compact-at"]));
-  process.exitCode = (await answerAll(agent, files, Math.max(1, Number(given["at-once"])))) ? 0 : 1;
-} finally {
-  await client.close();
+  const model = await chosenModel(process.env["MODEL"] ?? "");
+  const files = new Files(given.dir);
+  await using client = connect(given.server, { namespace: given.namespace, verify: true });
+  const agent = new Agent(client, model, files, wholeNumber("compact-at"));
+  process.exitCode = (await answerAll(agent, files, wholeNumber("at-once"))) ? 0 : 1;
+} catch (error) {
+  console.error(error instanceof Error ? error.message : String(error));
+  process.exitCode = 1;
 }

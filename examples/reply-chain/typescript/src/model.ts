@@ -1,10 +1,6 @@
 // The model: the script, or a provider's.
 
-import Anthropic from "@anthropic-ai/sdk";
-import OpenAI from "openai";
 import type { Message } from "transcriptd";
-import * as anthropic from "transcriptd/anthropic";
-import * as openai from "transcriptd/openai";
 
 import { answer } from "./script.js";
 import type { Tool } from "./tools.js";
@@ -18,7 +14,7 @@ const MAX_TOKENS = 4096; // of a reply
  * The model that the environment variable MODEL names: openai:NAME, anthropic:NAME, or none, the script. The providers' clients read
  * OPENAI_API_KEY, OPENAI_BASE_URL, ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL by themselves.
  */
-export function chosenModel(variable: string): Model {
+export async function chosenModel(variable: string): Promise<Model> {
   const [, provider, name] = /^(openai|anthropic):(.+)$/.exec(variable) ?? [];
   if (variable === "") {
     return async (messages) => answer(messages);
@@ -26,10 +22,13 @@ export function chosenModel(variable: string): Model {
   if (name === undefined) {
     throw new RangeError("MODEL has to be openai:NAME or anthropic:NAME, or not set for the script");
   }
-  return provider === "openai" ? openaiModel(new OpenAI(), name) : anthropicModel(new Anthropic(), name);
+  return provider === "openai" ? openaiModel(name) : anthropicModel(name);
 }
 
-function openaiModel(client: OpenAI, model: string): Model {
+async function openaiModel(model: string): Promise<Model> {
+  const { default: OpenAI } = await import("openai"); // a provider's client is needed only where it is asked for
+  const openai = await import("transcriptd/openai");
+  const client = new OpenAI();
   return async (messages, tools) => {
     const got = await client.chat.completions.create({
       model,
@@ -45,7 +44,10 @@ function openaiModel(client: OpenAI, model: string): Model {
   };
 }
 
-function anthropicModel(client: Anthropic, model: string): Model {
+async function anthropicModel(model: string): Promise<Model> {
+  const { default: Anthropic } = await import("@anthropic-ai/sdk");
+  const anthropic = await import("transcriptd/anthropic");
+  const client = new Anthropic();
   return async (messages, tools) => {
     const got = await client.messages.create({
       model,
