@@ -9,7 +9,7 @@
 #   test       pytest; arguments behind "test" are pytest's
 #   realdata   the tests of real transcripts, all of them; TRANSCRIPTS_DIR names where they are (docs/data.md)
 #   bench      bench/figures.py with the arguments behind it, for tools/limits/sdks
-#   wheel      builds dist/*.whl, installs it into an empty environment and imports it from there
+#   wheel      builds dist/*.whl, installs it into an empty environment and uses it from there
 #   all        check, lint, types, test, wheel
 #
 # PYTHON names the interpreter, 3.10 or later; python3 without.
@@ -101,7 +101,7 @@ wheel() {
   "$venv/bin/python" -m build --no-isolation --outdir dist . >"$work/log" 2>&1 || { cat "$work/log" >&2; return 1; }
   "$python" -m venv "$work/empty"
   "$work/empty/bin/pip" install --quiet --disable-pip-version-check dist/*.whl
-  (cd "$work" && "$work/empty/bin/python" -c 'import transcriptd; print("transcriptd", transcriptd.__version__)')
+  "$work/empty/bin/python" tests/installed.py
 }
 
 while [ $# -gt 0 ]; do

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import datetime
 import pathlib
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -432,3 +434,39 @@ def test_what_is_not_there_is_told(
         call(client, thread)
     assert not transcriptd.may_have_happened(failed.value)
     assert failed.value.message
+
+
+def test_a_server_that_is_killed_mid_stream(tmp_path: pathlib.Path) -> None:
+    """Behind what was under way comes a typed error; who assembles waits for the server to be back."""
+    with Daemon(data=tmp_path / "store") as first:
+        target = first.target
+        client = Client(target)
+        thread = client.chat("1", transcriptd.system("s"))
+        for i in range(8):
+            thread.append(transcriptd.user(str(i) * 3_000_000))
+        frames = iter(client.frames(by_id(thread.head)))
+        assert next(frames).head_id == thread.head
+    with pytest.raises(transcriptd.TranscriptError) as failed:
+        list(frames)
+    assert failed.value.code is grpc.StatusCode.UNAVAILABLE
+    with Daemon(data=tmp_path / "store", listen=target):
+        assert len(client.assemble(by_id(thread.head)).messages()) == 9
+        client.close()
+
+
+@pytest.mark.parametrize("kind", ["Client", "AsyncClient"])
+def test_a_client_that_is_not_closed_keeps_no_process(kind: str, daemon: Daemon) -> None:
+    program = f"""
+import asyncio, sys, transcriptd
+client = transcriptd.{kind}(sys.argv[1], namespace="t-unclosed")
+async def main():
+    thread = await client.chat("1", transcriptd.system("s"))
+    await thread.messages()
+if "{kind}" == "Client":
+    client.chat("1", transcriptd.system("s")).messages()
+else:
+    asyncio.run(main())
+print("done")
+"""
+    done = subprocess.run([sys.executable, "-c", program, daemon.target], capture_output=True, text=True, timeout=30)
+    assert (done.stdout, done.stderr, done.returncode) == ("done\n", "", 0)
