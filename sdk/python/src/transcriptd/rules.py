@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, Literal
 
 from google.protobuf.message import Message as AnyMessage
@@ -253,3 +253,16 @@ def _reserved(entries: Iterable[v1.MetadataEntry]) -> None:
             raise FieldError(f"{path}.key", f"must not begin with {', '.join(_RESERVED)}, {unless}")
         if words is not None and entry.value not in words:
             raise FieldError(f"{path}.value", f"of {key} must be {', '.join(words[:-1])} or {words[-1]}")
+
+
+def in_nodes(messages: Sequence[v1.Message]) -> Iterator[Sequence[v1.Message]]:
+    """Messages in as few nodes as hold them."""
+    start = size = 0
+    for i, message in enumerate(messages):
+        own = message.ByteSize() + 16
+        if i > start and (i - start == MAX_MESSAGES or size + own > MAX_PAYLOAD_BYTES):
+            yield messages[start:i]
+            start, size = i, 0
+        size += own
+    if messages:
+        yield messages[start:]

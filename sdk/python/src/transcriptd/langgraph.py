@@ -1,0 +1,108 @@
+"""Checkpointers of LangGraph that keep what they have in transcriptd. Needs the extra `langgraph`.
+
+    with Client("127.0.0.1:7420", namespace="checkpoints") as client:
+        graph = builder.compile(checkpointer=TranscriptSaver(client))
+        graph.invoke({"messages": [("user", "Hello")]}, {"configurable": {"thread_id": "42"}})
+
+The messages of a state (`messages`, or the first channel that has a list of them) are a chain, of which each checkpoint adds what is new, and
+views, search and recall know them. The node of a checkpoint is behind the last of its messages and holds the rest of the state as opaque
+parts. Each has an alias, lg/c/=THREAD/=NAMESPACE/=CHECKPOINT; writes that are pending and large values have others (lg/w/, lg/v/). So give it
+a namespace of its own.
+
+Deleting a thread deletes the aliases; what they named is then collected, or erased by an operator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver, ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
+from langgraph.checkpoint.serde.base import SerializerProtocol
+
+from ._async.checkpoints import Checkpoints as _AsyncCheckpoints
+from ._async.client import AsyncClient
+from ._sync.checkpoints import Checkpoints
+from ._sync.client import Client
+
+
+class TranscriptSaver(BaseCheckpointSaver[int]):
+    """A checkpointer for graphs that run without asyncio. Threads may share it; errors are those of the client."""
+
+    def __init__(self, client: Client, *, serde: SerializerProtocol | None = None) -> None:
+        """`client` is closed by the caller. `serde` writes what is no message, and tells messages apart."""
+        super().__init__(serde=serde)
+        if not isinstance(client, Client):
+            raise TypeError(f"client must be a transcriptd.Client, not {type(client).__name__}: AsyncTranscriptSaver takes an AsyncClient")
+        self._checkpoints = Checkpoints(client, self.serde)
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Gives the checkpoint of a config, or the last one of its thread; None where there is none."""
+        return self._checkpoints.get(config)
+
+    def list(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> Iterator[CheckpointTuple]:
+        """Yields checkpoints, the newest of each thread and namespace first."""
+        return self._checkpoints.each(config, filter, before, limit)
+
+    def put(
+        self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
+    ) -> RunnableConfig:
+        """Puts a checkpoint and gives its config. Putting the same again changes nothing."""
+        return self._checkpoints.put(config, checkpoint, metadata, new_versions)
+
+    def put_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = "") -> None:
+        """Puts what a task has written. Putting the same again changes nothing."""
+        self._checkpoints.put_writes(config, writes, task_id, task_path)
+
+    def delete_thread(self, thread_id: str) -> None:
+        """Deletes all checkpoints and writes of a thread."""
+        self._checkpoints.delete_thread(thread_id)
+
+
+class AsyncTranscriptSaver(BaseCheckpointSaver[int]):
+    """A checkpointer for graphs that run with asyncio. Errors are those of the client."""
+
+    def __init__(self, client: AsyncClient, *, serde: SerializerProtocol | None = None) -> None:
+        """As that of TranscriptSaver."""
+        super().__init__(serde=serde)
+        if not isinstance(client, AsyncClient):
+            raise TypeError(f"client must be a transcriptd.AsyncClient, not {type(client).__name__}: TranscriptSaver takes a Client")
+        self._checkpoints = _AsyncCheckpoints(client, self.serde)
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Gives the checkpoint of a config, or the last one of its thread; None where there is none."""
+        return await self._checkpoints.get(config)
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """Yields checkpoints, the newest of each thread and namespace first."""
+        async for one in self._checkpoints.each(config, filter, before, limit):
+            yield one
+
+    async def aput(
+        self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
+    ) -> RunnableConfig:
+        """Puts a checkpoint and gives its config. Putting the same again changes nothing."""
+        return await self._checkpoints.put(config, checkpoint, metadata, new_versions)
+
+    async def aput_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = "") -> None:
+        """Puts what a task has written. Putting the same again changes nothing."""
+        await self._checkpoints.put_writes(config, writes, task_id, task_path)
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Deletes all checkpoints and writes of a thread."""
+        await self._checkpoints.delete_thread(thread_id)

@@ -1,0 +1,257 @@
+"""The checkpointers of LangGraph: its own conformance suite, and graphs that run with them."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import itertools
+import os
+from collections.abc import AsyncGenerator, Iterator
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    AnyMessage,
+    BaseMessage,
+    ChatMessage,
+    HumanMessage,
+    RemoveMessage,
+    SystemMessage,
+    ToolMessage,
+)
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import tool
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.conformance import checkpointer_test, validate
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
+from langgraph.types import Command, interrupt
+
+import langgraph_figures
+from daemon import Daemon
+from transcriptd import AsyncClient, Client, _langchain, by_id, call, calls, text, v1
+from transcriptd.langgraph import AsyncTranscriptSaver, TranscriptSaver
+from transcriptd.rules import check_messages
+
+
+def test_the_conformance_suite(daemon: Daemon, namespace: str) -> None:
+    @checkpointer_test(name="transcriptd")
+    async def saver() -> AsyncGenerator[BaseCheckpointSaver[Any], None]:
+        async with AsyncClient(daemon.target, namespace=namespace, verify=True) as client:
+            yield AsyncTranscriptSaver(client)
+
+    report = asyncio.run(validate(saver))
+    results = report.results.values()
+    told = [failure for result in results for failure in result.failures or []]
+    assert told == []
+    assert sum(result.tests_passed for result in results if result.detected) == 58
+
+
+class State(TypedDict):
+    """Messages, a large value that seldom changes, and a small one that does."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+    notes: str
+    count: int
+
+
+@tool
+def add(a: int, b: int) -> str:
+    """Adds two numbers."""
+    return str(a + b)
+
+
+def builder(*answers: BaseMessage) -> StateGraph[Any, Any, Any, Any]:
+    """An agent whose model answers by a script, which begins again."""
+    script = itertools.cycle(answers)
+
+    def model(state: State) -> dict[str, Any]:
+        return {"messages": [next(script).model_copy()], "count": state.get("count", 0) + 1}
+
+    def tools(state: State) -> dict[str, Any]:
+        last = state["messages"][-1]
+        assert isinstance(last, AIMessage)
+        results = [ToolMessage(add.invoke(call["args"]), tool_call_id=call["id"] or "", name="add") for call in last.tool_calls]
+        return {"messages": results}
+
+    def after(state: State) -> str:
+        last = state["messages"][-1] if state["messages"] else None
+        return "tools" if isinstance(last, AIMessage) and last.tool_calls else END
+
+    graph = StateGraph(State)
+    graph.add_node("model", model)
+    graph.add_node("tools", tools)
+    graph.add_edge(START, "model")
+    graph.add_conditional_edges("model", after, ["tools", END])
+    graph.add_edge("tools", "model")
+    return graph
+
+
+CALL = AIMessage("", tool_calls=[{"name": "add", "args": {"a": 1, "b": 2}, "id": "c1", "type": "tool_call"}])
+
+
+def thread(name: str, **more: str) -> RunnableConfig:
+    return {"configurable": {"thread_id": name, **more}}
+
+
+def states(graph: Any, config: RunnableConfig) -> list[tuple[Any, ...]]:
+    """What a graph tells of its history, without what differs from run to run."""
+    return [
+        (
+            [(type(m), m.content, getattr(m, "tool_calls", None)) for m in snapshot.values.get("messages", [])],
+            {k: v for k, v in snapshot.values.items() if k != "messages"},
+            snapshot.next,
+            snapshot.metadata["step"],
+            snapshot.metadata["source"],
+        )
+        for snapshot in graph.get_state_history(config)
+    ]
+
+
+@pytest.fixture
+def client(daemon: Daemon, namespace: str) -> Iterator[Client]:
+    with Client(daemon.target, namespace=namespace, verify=True) as made:
+        yield made
+
+
+def test_a_graph_has_the_history_that_it_has_in_memory(client: Client) -> None:
+    kept: list[list[tuple[Any, ...]]] = []
+    for saver in (InMemorySaver(), TranscriptSaver(client)):
+        graph = builder(CALL, AIMessage("3")).compile(checkpointer=saver)
+        for turn in ("1+2?", "And again?"):
+            graph.invoke({"messages": [("user", turn)], "notes": "n" * 5000}, thread("t"))
+        if isinstance(saver, TranscriptSaver):
+            graph = builder(AIMessage("new")).compile(checkpointer=TranscriptSaver(client))  # as after a new start
+        kept.append(states(graph, thread("t")))
+    assert kept[0] == kept[1]
+    assert len(kept[1]) == 10
+
+
+def test_messages_are_those_of_a_conversation(client: Client) -> None:
+    graph = builder(CALL, AIMessage("3")).compile(checkpointer=TranscriptSaver(client))
+    graph.invoke({"messages": [("user", "1+2?")]}, thread("a/b", checkpoint_ns=""))
+    last = next(iter(client.aliases(prefix="lg/c/=a%2Fb/=/", reverse=True)))
+    view = client.assemble(by_id(last.node_id)).messages()
+    assert [(m.role, text(m)) for m in view] == [
+        (v1.ROLE_USER, "1+2?"),
+        (v1.ROLE_ASSISTANT, ""),
+        (v1.ROLE_TOOL, "3"),
+        (v1.ROLE_ASSISTANT, "3"),
+    ]
+    assert calls(view[1]) == [call("c1", "add", '{"a": 1, "b": 2}')]
+    assert len(list(client.search("1+2", head=by_id(last.node_id)))) == 1
+
+
+def test_an_interrupt_is_gone_on_with_by_another_process(client: Client) -> None:
+    def ask(state: State) -> dict[str, Any]:
+        return {"messages": [AIMessage(f"You said {interrupt('What?')}.")]}
+
+    graph = StateGraph(State)
+    graph.add_node("ask", ask)
+    graph.add_edge(START, "ask")
+    first: Any = graph.compile(checkpointer=TranscriptSaver(client))
+    assert first.invoke({"messages": [("user", "hi")]}, thread("t"))["__interrupt__"][0].value == "What?"
+    second = graph.compile(checkpointer=TranscriptSaver(client))
+    assert second.get_state(thread("t")).next == ("ask",)
+    assert second.invoke(Command(resume="yes"), thread("t"))["messages"][-1].content == "You said yes."
+
+
+def test_time_travel_and_removed_messages(client: Client) -> None:
+    saver = TranscriptSaver(client)
+    graph = builder(AIMessage("one"), AIMessage("two"), AIMessage("other two")).compile(checkpointer=saver)
+    for turn in ("first", "second"):
+        graph.invoke({"messages": [("user", turn)]}, thread("t"))
+    after_first = next(s for s in graph.get_state_history(thread("t")) if not s.next and len(s.values["messages"]) == 2)
+    graph.invoke({"messages": [("user", "another second")]}, after_first.config)
+    now = graph.get_state(thread("t")).values["messages"]
+    assert [m.content for m in now] == ["first", "one", "another second", "other two"]
+    graph.update_state(thread("t"), {"messages": [RemoveMessage(now[0].id), AIMessage("mended", id=now[1].id)]})
+    again = builder().compile(checkpointer=TranscriptSaver(client)).get_state(thread("t")).values["messages"]
+    assert [m.content for m in again] == ["mended", "another second", "other two"]
+    graph.update_state(thread("t"), {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES)]})
+    assert graph.get_state(thread("t")).values["messages"] == []
+    everything = [[m.content for m in s.values.get("messages", [])] for s in graph.get_state_history(thread("t"))]
+    assert ["first", "one", "second", "two"] in everything
+
+
+def test_a_thread_is_deleted_by_itself(client: Client) -> None:
+    graph = builder(AIMessage("ho")).compile(checkpointer=TranscriptSaver(client))
+    for name in ("t", "t2"):
+        graph.invoke({"messages": [HumanMessage("hi")], "notes": "n" * 5000}, thread(name))
+    saver = TranscriptSaver(client)
+    saver.delete_thread("t")
+    assert saver.get_tuple(thread("t")) is None
+    assert list(saver.list(thread("t"))) == []
+    assert saver.get_tuple(thread("t2")) is not None
+    assert {info.name.split("/")[2] for info in client.aliases()} == {"=t2"}
+    graph.invoke({"messages": [("user", "again")]}, thread("t"))
+    assert len(graph.get_state(thread("t")).values["messages"]) == 2
+
+
+def test_large_values_and_long_names(client: Client) -> None:
+    saver = TranscriptSaver(client)
+    graph = builder(AIMessage("ho")).compile(checkpointer=saver)
+    large = os.urandom(5 << 20).hex()
+    config = thread("t" * 300, checkpoint_ns="")
+    graph.invoke({"messages": [("user", "x" * (2 << 20))] * 3, "notes": large}, config)
+    values = builder().compile(checkpointer=TranscriptSaver(client)).get_state(config).values
+    assert values["notes"] == large
+    assert [len(m.content) for m in values["messages"]] == [2 << 20] * 3 + [2]
+    saver.put_writes(graph.get_state(config).config, [("notes", large)], "task")
+    found = saver.get_tuple(config)
+    assert found is not None
+    assert found.pending_writes == [("task", "notes", large)]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        HumanMessage("hi"),
+        HumanMessage("", id="1", name="ann"),
+        HumanMessage([{"type": "text", "text": "hi"}]),
+        HumanMessage(["a", {"type": "text", "text": "b", "cache_control": {}}, {"type": "image_url", "image_url": {"url": "https://x"}}]),
+        HumanMessage([]),
+        SystemMessage("S", additional_kwargs={"a": [1.5, None, "ü\u2028"]}),
+        AIMessage(
+            "x", response_metadata={"model": "m", "n": 1e300}, usage_metadata={"input_tokens": 1, "output_tokens": 2, "total_tokens": 3}
+        ),
+        AIMessage("", tool_calls=[{"name": "f", "args": {"a": {"b": [1, 2.0]}}, "id": None, "type": "tool_call"}]),
+        AIMessage([{"type": "thinking", "thinking": "t", "signature": "s"}, {"type": "text", "text": "x"}]),
+        AIMessage("x", invalid_tool_calls=[{"name": "f", "args": "{", "id": "c", "error": "e", "type": "invalid_tool_call"}]),
+        AIMessage("x", additional_kwargs={"when": datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc), "t": (1, 2)}),
+        AIMessageChunk(content="chunk"),
+        ToolMessage("4", tool_call_id="c", name="f", status="error", artifact={"raw": b"\0"}),
+        ToolMessage([{"type": "text", "text": "4"}], tool_call_id=""),
+        ChatMessage(content="hm", role="critic"),
+        AIMessage("x", example=True),
+        HumanMessage("a\ud800b"),
+    ],
+    ids=lambda message: repr(message)[:60],
+)
+def test_no_message_is_changed(message: BaseMessage) -> None:
+    serde = JsonPlusSerializer()
+    made = _langchain.encode(message, serde)
+    check_messages([made])
+    again = _langchain.decode(v1.Message.FromString(made.SerializeToString()), serde)
+    assert type(again) is type(message)
+    assert serde.dumps_typed(again) == serde.dumps_typed(message)
+    if isinstance(message.content, str) and message.content.isascii():
+        assert text(made) == message.content
+
+
+def test_no_write_grows_with_the_length_of_a_thread(daemon: Daemon, namespace: str) -> None:
+    figures = langgraph_figures.measure(daemon.target, namespace, turns=60)
+    assert figures.kept <= 2 * figures.messages
+    assert figures.written[-1] <= 1.2 * figures.written[20]
+    assert figures.nodes[-1] == figures.nodes[20]
+
+
+def test_a_client_of_the_other_kind_is_refused(client: Client) -> None:
+    with pytest.raises(TypeError, match=r"client must be a transcriptd.AsyncClient, not Client: TranscriptSaver takes a Client"):
+        AsyncTranscriptSaver(client)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"client must be a transcriptd.Client, not str"):
+        TranscriptSaver("t")  # type: ignore[arg-type]
