@@ -107,6 +107,7 @@ from .policies import chat, coding, frugal, long, unbounded
 from .refs import Condition, Ref, by_alias, by_id, head_at, head_is, must_exist, must_not_exist, revision_is
 from .retry import Retry, deadline
 from .runs import OUTCOME_KEY, Outcome
+from .spawns import INHERITS_KEY, Inheritance
 from .variables import DeclaredVariable, variable_info_key, variable_key
 from .writes import AliasMove, AliasUpdate, Node, PutResult
 
@@ -114,6 +115,7 @@ __version__ = _version("transcriptd")
 """The version of the SDK, which is that of the servers it was released with."""
 
 __all__ = [
+    "INHERITS_KEY",
     "OUTCOME_KEY",
     "AliasExistsError",
     "AliasMove",
@@ -145,6 +147,7 @@ __all__ = [
     "EndedRun",
     "Found",
     "IdentityUnavailableError",
+    "Inheritance",
     "InsecureError",
     "InternalError",
     "InvalidFieldError",

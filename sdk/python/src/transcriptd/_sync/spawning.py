@@ -4,27 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from .. import _check, v1
 from ..errors import InvalidFieldError, NoNameError, ToolCallNotFoundError
 from ..ledger import Pending
 from ..refs import by_id, must_not_exist
+from ..spawns import INHERITANCES, INHERITS_KEY, Inheritance
 from ..thread_state import ThreadState
 from ..writes import Node, PutResult
 
 if TYPE_CHECKING:
     from .client import Client
     from .thread import Thread
-
-Inheritance = Literal["none", "arguments", "prefix"]
-"""What a subagent has of the thread that spawns it: nothing; the arguments of the call, which the caller puts in its messages; or all that was said
-on the thread: its chain goes on from the thread's head."""
-
-_INHERITANCES = ("none", "arguments", "prefix")
-
-INHERITS_KEY = "spawn/inherits"
-"""The metadata key that holds an Inheritance."""
 
 
 class Spawning:
@@ -55,8 +47,8 @@ class Spawning:
         """
         if not _check.text("alias", alias):
             raise NoNameError("alias must not be empty: it is the subagent's thread")
-        if inherit is not None and inherit not in _INHERITANCES:
-            raise InvalidFieldError(f"inherit must be one of {', '.join(_INHERITANCES)}, or None")
+        if inherit is not None and inherit not in INHERITANCES:
+            raise InvalidFieldError(f"inherit must be one of {', '.join(INHERITANCES)}, or None")
         with self._s.lock:
             head, at = self._s.head, self._s.at
         call = self._call_place(head, call_id)
