@@ -28,7 +28,10 @@ export interface Scope {
 /** The scope of a method that was called with these options. RangeError for a deadline that is none. */
 export function scopeOf(options: CallOptions = {}): Scope {
   const { signal, deadlineMs } = options;
-  if (deadlineMs !== undefined && !(deadlineMs > 0)) {
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    throw new TypeError("signal must be an AbortSignal");
+  }
+  if (deadlineMs !== undefined && !(typeof deadlineMs === "number" && deadlineMs > 0)) {
     throw new RangeError("deadlineMs must be a number of milliseconds above 0");
   }
   return { signal, deadline: deadlineMs === undefined ? undefined : performance.now() + deadlineMs };

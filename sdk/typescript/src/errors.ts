@@ -277,6 +277,10 @@ export function typed(error: unknown, aborted = true): unknown {
   if (!(error instanceof ConnectError)) {
     return error;
   }
+  const own = ofThisSide(error);
+  if (own !== undefined) {
+    return own;
+  }
   const info = error.findDetails(ErrorInfoSchema).find((d) => d.domain === DOMAIN);
   const code = codeName(ofServer(error) ? error.code : localCode(error, aborted));
   const known = info !== undefined && Object.hasOwn(ErrorReason, info.reason) && info.reason !== "UNSPECIFIED";
@@ -312,6 +316,24 @@ function details(error: ConnectError): Partial<Details> {
       .flatMap((d) => d.violations.map((v) => ({ setting: v.quotaId, limit: v.quotaValue, rule: v.description }))),
     candidates: error.findDetails(AmbiguousPrefixSchema).flatMap((d) => d.nodeIds),
   };
+}
+
+/**
+ * What Connect made an error of its own of: one that the client threw itself, before it sent the call, and messages that cannot be encoded or
+ * parsed. undefined: it is another.
+ */
+function ofThisSide(error: ConnectError): unknown {
+  if (error.cause instanceof TranscriptError) {
+    return error.cause;
+  }
+  const { rawMessage } = error;
+  if (ofServer(error)) {
+    return undefined;
+  }
+  if (rawMessage.startsWith("serialize binary: ")) {
+    return new TypeError(`an argument has a value that its field cannot hold: ${rawMessage}`, { cause: error });
+  }
+  return rawMessage.startsWith("parse binary: ") ? fault("BAD_REPLY", "it does not parse") : undefined;
 }
 
 /** Whether the status came from the server: then its headers did, too. */

@@ -72,13 +72,13 @@ export abstract class Base {
   constructor(transport: Transport, options: ClientOptions = {}) {
     const none = (): boolean => false;
     this.namespace = mustBeString("namespace", options.namespace ?? "");
-    this.verifies = options.verify ?? false;
-    this.deterministic = options.deterministic ?? false;
-    this.cache = new ViewCache(options.cacheBytes ?? 64 << 20);
+    this.verifies = mustBeBoolean("verify", options.verify ?? false);
+    this.deterministic = mustBeBoolean("deterministic", options.deterministic ?? false);
+    this.cache = new ViewCache(mustNotBeNegative("cacheBytes", options.cacheBytes ?? 64 << 20));
     this.caller = new Caller({
       deadlineMs: milliseconds("deadlineMs", options.deadlineMs),
       idleMs: milliseconds("idleMs", options.idleMs),
-      retry: options.retry ?? {},
+      retry: mustBeRetry(options.retry ?? {}),
       unsent: options.unsent ?? none,
     });
     this.disconnect = options.disconnect ?? ((): void => undefined);
@@ -127,10 +127,42 @@ export abstract class Base {
 
 function milliseconds(argument: string, given: number | undefined): number {
   const value = given ?? 30_000;
-  if (!(value > 0)) {
+  if (!(typeof value === "number" && value > 0)) {
     throw new RangeError(`${argument} must be a number of milliseconds above 0, or Infinity`);
   }
   return value;
+}
+
+function mustBeBoolean(argument: string, value: unknown): boolean {
+  if (typeof value !== "boolean") {
+    throw new TypeError(`${argument} must be true or false`);
+  }
+  return value;
+}
+
+function mustNotBeNegative(argument: string, value: unknown): number {
+  if (typeof value !== "number" || !(value >= 0)) {
+    throw new RangeError(`${argument} must be a number, 0 or more`);
+  }
+  return value;
+}
+
+function mustBeRetry(retry: Retry): Retry {
+  if (typeof retry !== "object") {
+    throw new TypeError("retry must be an object with attempts, firstMs and maxMs");
+  }
+  const { attempts = 1, firstMs = 1, maxMs = 1 } = retry;
+  if (!(Number.isInteger(attempts) && attempts >= 1)) {
+    throw new RangeError(
+      "retry.attempts must be a whole number above 0; without it calls are sent as often as there is time",
+    );
+  }
+  for (const [name, value] of Object.entries({ firstMs, maxMs })) {
+    if (!(typeof value === "number" && value > 0)) {
+      throw new RangeError(`retry.${name} must be a number of milliseconds above 0`);
+    }
+  }
+  return retry;
 }
 
 /** The transport, whose calls say who makes them. */

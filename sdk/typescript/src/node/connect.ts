@@ -8,16 +8,16 @@ import { connect as connectTls, type ConnectionOptions } from "node:tls";
 
 import type { ClientOptions } from "../client/base.js";
 import { Client } from "../client/client.js";
-import { fault, isReason } from "../errors.js";
+import { fault } from "../errors.js";
 import { SecureFiles, type TlsFiles } from "./files.js";
 import { parseTarget, type Target } from "./target.js";
-import { bearer, TokenFile } from "./token.js";
+import { bearer, faultOf, TokenFile } from "./token.js";
 
 /** How a Client is connected. */
 export interface ConnectOptions extends ClientOptions, TlsFiles {
   /**
-   * A token to show with each call, or what gives it, which is asked for each attempt, maybe by many at once; its error is that of the call,
-   * which is not sent. Tokens do not go in plain text to another machine, unless insecure is set.
+   * A token to show with each call, or what gives it, which is asked for each attempt, maybe by many at once; where it fails, or gives none, the
+   * call is not sent, and is UNAUTHENTICATED. Tokens do not go in plain text to another machine, unless insecure is set.
    */
   readonly token?: string | (() => string | Promise<string>) | undefined;
   /**
@@ -51,7 +51,7 @@ export function connect(target: string, options: ConnectOptions = {}): Client {
   });
   return new Client(transport, {
     ...options,
-    unsent: (error) => sessions.isUnsent(error) || isReason(error, "UNAUTHENTICATED"),
+    unsent: (error) => sessions.isUnsent(error),
     disconnect: () => {
       sessions.abort();
     },
@@ -61,6 +61,9 @@ export function connect(target: string, options: ConnectOptions = {}): Client {
 /** How connections to a target are made secure; undefined: they are in plain text. */
 function securedBy({ isLocal }: Target, options: ConnectOptions): (() => ConnectionOptions) | undefined {
   const { ca, clientCertificate, tls, insecure = false } = options;
+  if (clientCertificate !== undefined && typeof clientCertificate !== "object") {
+    throw new TypeError("clientCertificate must be an object with the files cert and key");
+  }
   const byFiles = ca !== undefined || clientCertificate !== undefined;
   if ([byFiles, tls !== undefined, insecure].filter(Boolean).length > 1) {
     throw fault("BAD_TARGET", "ca and clientCertificate, tls, and insecure exclude each other");
@@ -86,6 +89,10 @@ function shown({ token, tokenFile }: ConnectOptions): Interceptor[] {
   if (token === undefined && tokenFile === undefined) {
     return [];
   }
+  const wrong = typeof token === "function" || tokenFile !== undefined ? undefined : faultOf(token);
+  if (wrong !== undefined) {
+    throw fault("BAD_TARGET", wrong);
+  }
   let give = typeof token === "function" ? token : (): string => token ?? "";
   if (tokenFile !== undefined) {
     const file = new TokenFile(tokenFile);
@@ -98,7 +105,7 @@ function shown({ token, tokenFile }: ConnectOptions): Interceptor[] {
   }
   return [
     (next) => async (request) => {
-      request.header.set("authorization", bearer(await give()));
+      request.header.set("authorization", await bearer(give));
       return next(request);
     },
   ];

@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 
-import { TranscriptError } from "../errors.js";
+import { TranscriptError, undone } from "../errors.js";
 
 /** How often a file of a token is looked at, in milliseconds. */
 const TOKEN_EVERY = 1000;
@@ -45,19 +45,33 @@ export class TokenFile {
   }
 }
 
-/** The header of a call with a token. UNAUTHENTICATED, of a call that is not sent, where it is none. */
-export function bearer(token: unknown): string {
-  const fault = typeof token === "string" ? faultOf(token) : "it is not a string";
+/** The header of a call with the token that give gives. UNAUTHENTICATED, of a call that is not sent, where it gives none. */
+export async function bearer(give: () => string | Promise<string>): Promise<string> {
+  let token: unknown;
+  try {
+    token = await give();
+  } catch (error) {
+    throw noToken("the function of the token failed", error); // whose message may have a secret in it
+  }
+  const fault = faultOf(token);
   if (fault !== undefined) {
-    throw new TranscriptError("UNAUTHENTICATED", "UNAUTHENTICATED", `UNAUTHENTICATED: that is no token: ${fault}`);
+    throw noToken(fault);
   }
   return `Bearer ${String(token)}`;
 }
 
-/** Why a text is no token. */
-function faultOf(token: string): string | undefined {
+function noToken(what: string, cause?: unknown): unknown {
+  const message = `UNAUTHENTICATED: the call was not sent: ${what}`;
+  return undone(new TranscriptError("UNAUTHENTICATED", "UNAUTHENTICATED", message, {}, { cause }));
+}
+
+/** Why a value is no token; it tells nothing of it. */
+export function faultOf(token: unknown): string | undefined {
+  if (typeof token !== "string") {
+    return "a token is a string";
+  }
   if (token === "") {
-    return "it is empty";
+    return "a token is not empty";
   }
   return /^[!-~]+$/.test(token) ? undefined : "a token is one word of ASCII letters, digits and signs";
 }
