@@ -10,6 +10,7 @@ import {
   connect,
   isReason,
   mayHaveHappened,
+  TranscriptService,
   user,
   type ClientOptions,
   type ConnectOptions,
@@ -23,12 +24,19 @@ const any = (value: unknown): never => value as never;
 
 await suite("arguments that cannot be", async () => {
   await test("values that a field cannot hold are a TypeError at once", async () => {
-    const client = new Client(createRouterTransport(() => undefined));
+    const transport = createRouterTransport(({ service }) => {
+      service(TranscriptService, {
+        putNode: () => assert.fail("it was sent"),
+        describe: () => assert.fail("it was sent"),
+        streamAssemble: () => assert.fail("it was sent"),
+      });
+    });
+    const client = new Client(transport);
     const calls = [
-      client.put({ messages: [user("hi")], notes: [{ tokenCount: any("many") }] }),
-      client.assemble(byId(HEAD), { policy: { maxRunLoops: any("x") } }),
-      client.assemble(byId(HEAD), { view: any("FULL") }),
-      client.describe(byId(HEAD), { maxItems: any({}) }),
+      () => client.put({ messages: [user("hi")], notes: [{ tokenCount: any("many") }] }),
+      () => client.assemble(byId(HEAD), { policy: { maxRunLoops: any("x") } }),
+      () => client.assemble(byId(HEAD), { view: any("FULL") }),
+      () => client.describe(byId(HEAD), { maxItems: any({}) }),
     ];
     for (const call of calls) {
       await assert.rejects(call, (error) => {
