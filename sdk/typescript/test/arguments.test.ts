@@ -1,6 +1,5 @@
 // Arguments that cannot be: what is wrong is told at once, and nothing is sent.
 
-import { createRouterTransport } from "@connectrpc/connect";
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 
@@ -10,11 +9,11 @@ import {
   connect,
   isReason,
   mayHaveHappened,
-  TranscriptService,
   user,
   type ClientOptions,
   type ConnectOptions,
 } from "../src/index.js";
+import { Daemon } from "./daemon.js";
 import { broken, Fake } from "./fake.js";
 
 const HEAD = "ab".repeat(32);
@@ -24,14 +23,8 @@ const any = (value: unknown): never => value as never;
 
 await suite("arguments that cannot be", async () => {
   await test("values that a field cannot hold are a TypeError at once", async () => {
-    const transport = createRouterTransport(({ service }) => {
-      service(TranscriptService, {
-        putNode: () => assert.fail("it was sent"),
-        describe: () => assert.fail("it was sent"),
-        streamAssemble: () => assert.fail("it was sent"),
-      });
-    });
-    const client = new Client(transport);
+    await using daemon = await Daemon.start();
+    const client = connect(daemon.target);
     const calls = [
       () => client.put({ messages: [user("hi")], notes: [{ tokenCount: any("many") }] }),
       () => client.assemble(byId(HEAD), { policy: { maxRunLoops: any("x") } }),
@@ -45,6 +38,7 @@ await suite("arguments that cannot be", async () => {
         return !mayHaveHappened(error);
       });
     }
+    client.close();
   });
 
   await test("options of a call", async () => {
