@@ -5,8 +5,9 @@ import pytest
 import vectors
 from conversions import Converter, check_for_model, check_refused, check_vector, check_written
 from transcriptd import anthropic, openai, v1
+from transcriptd.openai import responses
 
-CONVERTERS = {"openai": Converter.of(openai), "anthropic": Converter.of(anthropic)}
+CONVERTERS = {"openai": Converter.of(openai), "responses": Converter.of(responses), "anthropic": Converter.of(anthropic)}
 NAMES = list(CONVERTERS)
 
 

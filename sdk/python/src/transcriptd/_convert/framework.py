@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from .. import v1
 from .._json import Value, compact, obj
@@ -17,13 +18,21 @@ FRAMEWORK = "framework"
 _WHY = "is a framework's own"
 
 
-def for_provider(message: v1.Message, path: str, inner: str, report: Report) -> v1.Message:
-    """A message without what is a framework's own in its extras, in those of its parts, and in the member inner of its extras.
+@dataclass(frozen=True)
+class Inner:
+    """The members of extras that hold members of another object of the provider's: of a message's extras, and of its parts'. Empty: none."""
+
+    message: str = ""
+    part: str = ""
+
+
+def for_provider(message: v1.Message, path: str, inner: Inner, report: Report) -> v1.Message:
+    """A message without what is a framework's own in its extras, in those of its parts, and in the inner members of both.
 
     Each that goes is reported as left_out. The message stays as it is, and is returned where nothing goes.
     """
-    extras = _without(message.extras, f"{path}.extras", inner, report)
-    own = [_without(part.extras, f"{index(f'{path}.parts', i)}.extras", "", report) for i, part in enumerate(message.parts)]
+    extras = _without(message.extras, f"{path}.extras", inner.message, report)
+    own = [_without(part.extras, f"{index(f'{path}.parts', i)}.extras", inner.part, report) for i, part in enumerate(message.parts)]
     if extras == message.extras and all(part.extras == rest for part, rest in zip(message.parts, own, strict=True)):
         return message
     out = v1.Message()
@@ -61,19 +70,19 @@ def _leave_out(members: dict[str, Value | None], path: str, report: Report) -> b
     return True
 
 
-def all_for_provider(messages: Sequence[v1.Message], inner: str, report: Report) -> list[v1.Message]:
+def all_for_provider(messages: Sequence[v1.Message], inner: Inner, report: Report) -> list[v1.Message]:
     """Messages in their places, each for_provider. Opaque messages stay as they are, and are reported as left_out."""
     return [_one(message, index("messages", i), inner, report) for i, message in enumerate(messages)]
 
 
-def _one(message: v1.Message, path: str, inner: str, report: Report) -> v1.Message:
+def _one(message: v1.Message, path: str, inner: Inner, report: Report) -> v1.Message:
     if is_opaque(message):
         report.append(Change(path, "left_out", why=_WHY))
         return message
     return for_provider(message, path, inner, report)
 
 
-def without_opaque(messages: Sequence[v1.Message], inner: str, report: Report) -> list[tuple[v1.Message, str]]:
+def without_opaque(messages: Sequence[v1.Message], inner: Inner, report: Report) -> list[tuple[v1.Message, str]]:
     """all_for_provider without the opaque messages, each with its path."""
     every = all_for_provider(messages, inner, report)
     return [(message, index("messages", i)) for i, message in enumerate(every) if not is_opaque(message)]

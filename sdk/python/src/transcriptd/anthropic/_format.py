@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import v1
 from .._convert.content import differences, format_content, literal_true, optional_string, typed
-from .._convert.framework import without_opaque
+from .._convert.framework import Inner, without_opaque
 from .._convert.report import Change, ConversionError, Report, index
 from .._convert.taker import read_extras
 from .._json import Value, array, merged, obj, plain, string, write
@@ -61,7 +61,7 @@ def format_message_text(messages: Sequence[v1.Message]) -> tuple[str, Report]:
 
 def _format(messages: Sequence[v1.Message]) -> tuple[Value, Report]:
     report: Report = []
-    sent = without_opaque(messages, MESSAGE, report)
+    sent = without_opaque(messages, Inner(message=MESSAGE), report)
     first = sent[:1] if sent and _is_system(sent[0][0]) else []
     system = _content(*first[0]) if first else None
     written: list[Value] = []
@@ -77,7 +77,7 @@ def _format(messages: Sequence[v1.Message]) -> tuple[Value, Report]:
 
 def _format_one(messages: Sequence[v1.Message]) -> tuple[Value, Report]:
     report: Report = []
-    sent = without_opaque(messages, MESSAGE, report)
+    sent = without_opaque(messages, Inner(message=MESSAGE), report)
     if not sent or _one(sent) != len(sent):
         raise ConversionError("messages", "is not one message of the provider")
     value = _message(sent)

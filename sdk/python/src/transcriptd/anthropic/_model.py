@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import v1
 from .._convert.content import WHITE_SPACE
-from .._convert.framework import all_for_provider
+from .._convert.framework import Inner, all_for_provider
 from .._convert.groups import Names, Step, split
 from .._convert.report import Change, ChangeKind, ConversionError, NoMessagesError, Report, index
 from .._json import TRUE, Value, array, obj, plain, string, write
@@ -45,7 +45,7 @@ def for_model_text(messages: Sequence[v1.Message]) -> tuple[str, Report]:
 
 def _for_model(messages: Sequence[v1.Message]) -> tuple[Value, Report]:
     report: Report = []
-    model = _Model(all_for_provider(messages, MESSAGE, report), report)
+    model = _Model(all_for_provider(messages, Inner(message=MESSAGE), report), report)
     steps, left_out = split(model.messages)
     for i in left_out:
         model.change(_path(i), "left_out", "answers no call of its group")

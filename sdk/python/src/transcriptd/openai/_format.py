@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import v1
 from .._convert.content import differences, format_content, literal_true, optional_string
-from .._convert.framework import for_provider, without_opaque
+from .._convert.framework import Inner, for_provider, without_opaque
 from .._convert.media import encode_base64
 from .._convert.report import Change, ConversionError, Report, index
 from .._convert.taker import read_extras
@@ -66,7 +66,7 @@ def format_line(message: v1.Message) -> tuple[str, Report]:
 
 def _format(messages: Sequence[v1.Message]) -> tuple[Value, Report]:
     report: Report = []
-    sent = without_opaque(messages, "", report)
+    sent = without_opaque(messages, Inner(), report)
     return array([_message(message, path, report) for message, path in sent]), report
 
 
@@ -74,7 +74,7 @@ def _format_one(message: v1.Message) -> tuple[Value, Report]:
     report: Report = []
     if is_opaque(message):
         raise ConversionError("message", "is opaque")
-    return _message(for_provider(message, "message", "", report), "message", report), report
+    return _message(for_provider(message, "message", Inner(), report), "message", report), report
 
 
 def _message(message: v1.Message, path: str, report: Report) -> Value:
