@@ -49,6 +49,9 @@ export interface CallerOptions {
 /** The most that gRPC's header for a timeout holds, in milliseconds. */
 const MAX_TIMEOUT_MS = 99_999_999;
 
+/** The milliseconds before a deadline from which on a stream that breaks is one whose deadline has passed by the server's clock. */
+const EARLY_MS = 50;
+
 /** Makes calls until it is closed. */
 export class Caller {
   private readonly closing = new AbortController();
@@ -180,8 +183,7 @@ export class Caller {
     try {
       return await send({ signal: ends.signal, ...timeoutOf(scope) });
     } catch (error) {
-      const told = this.told(scope, error);
-      throw this.options.unsent(error) ? undone(told) : told;
+      throw this.told(scope, error);
     } finally {
       ends.end();
     }
@@ -208,7 +210,20 @@ export class Caller {
     if (this.closing.signal.aborted) {
       return fault("CLOSED");
     }
-    return typed(error, false);
+    const told = typed(error, false);
+    if (this.options.unsent(error)) {
+      return undone(told);
+    }
+    const passed = scope.deadline !== undefined && scope.deadline - performance.now() < EARLY_MS;
+    if (passed && told instanceof TranscriptError && told.code === "UNAVAILABLE" && told.requestId === "") {
+      // The server found first that the deadline has passed, and reset the stream.
+      return new TranscriptError(
+        "DEADLINE_EXCEEDED",
+        "DEADLINE_EXCEEDED",
+        "DEADLINE_EXCEEDED: the deadline has passed",
+      );
+    }
+    return told;
   }
 
   /** Waits before another attempt; false: there is no time for one. */

@@ -63,9 +63,8 @@ export abstract class Compactions extends Reads {
     scope: Scope,
   ): Promise<CompactResponse> {
     let sent = pending?.unsure ?? false;
-    const repeatable = repeatableCompaction(request);
     try {
-      const { reply, unsure } = await this.caller.run(scope, when(repeatable), async () => {
+      const { reply, unsure } = await this.caller.run(scope, when(repeatableCompaction(request)), async () => {
         const found = sent ? await this.findCompaction(request, scope) : undefined;
         sent = true;
         return found ?? (await this.compactSent(request, scope));

@@ -128,8 +128,9 @@ class Sessions extends Http2SessionManager {
           ? connectSocket(address)
           : connectTls({ servername: isIP(host) === 0 ? host : "", ...secured(), ...address, ALPNProtocols: ["h2"] }),
     };
-    // A connection that is dead is given up after 15 s, also one that nobody uses, so that the next call finds a live one.
-    const keepalive = { pingIntervalMs: 10_000, pingTimeoutMs: 5000, pingIdleConnection: true };
+    // A connection that is dead is given up after 15 s, and one that was idle is tried before a call. Idle ones are not pinged: Connect would go
+    // on to do so once they have ended, which ends the process.
+    const keepalive = { pingIntervalMs: 10_000, pingTimeoutMs: 5000 };
     super(`${secured === undefined ? "http" : "https"}://${authority}`, keepalive, options);
   }
 
