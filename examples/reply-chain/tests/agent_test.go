@@ -5,59 +5,75 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
 
-// languages are those that the agent is written in, each with what runs it, or why that cannot be done here.
-var languages = map[string]func() (command []string, missing string){
-	"go": func() ([]string, string) {
+// language is one that the agent is written in.
+type language struct {
+	name string
+	// find gives what runs the agent, or says why that cannot be done here. It looks once.
+	find func() (command []string, missing string)
+}
+
+var languages = []language{
+	{"go", sync.OnceValues(func() ([]string, string) {
 		binary, err := built.agent()
 		if err != nil {
 			return nil, err.Error()
 		}
 		return []string{binary}, ""
-	},
-	"python": func() ([]string, string) {
-		python := os.Getenv("PYTHON")
+	})},
+	{"python", sync.OnceValues(func() ([]string, string) {
+		python := os.Getenv("REPLY_CHAIN_PYTHON")
 		if python == "" {
 			python = filepath.Join("..", ".venv", "bin", "python")
 		}
 		if out, err := exec.Command(python, "-c", "import transcriptd, openai, anthropic").CombinedOutput(); err != nil {
-			return nil, python + " cannot import transcriptd, openai and anthropic (PYTHON names another interpreter): " + err.Error() + "\n" + string(out)
+			return nil, fmt.Sprintf("%s cannot import transcriptd, openai and anthropic: %v\n%s", python, err, out)
 		}
 		return []string{python, filepath.Join("..", "python")}, ""
-	},
-	"typescript": func() ([]string, string) {
-		program := filepath.Join("..", "typescript", "dist", "main.js")
-		if _, err := os.Stat(program); err != nil {
-			return nil, "the agent is not built: npm install in examples/reply-chain/typescript"
+	})},
+	{"typescript", sync.OnceValues(func() ([]string, string) {
+		if _, err := os.Stat(filepath.Join("..", "typescript", "dist", "main.js")); err != nil {
+			return nil, "the TypeScript agent is not built"
 		}
 		return []string{"node", filepath.Join("..", "typescript")}, ""
-	},
+	})},
 }
 
 // eachLanguage runs a test for each language. One whose interpreter or packages are not here is skipped, and fails where the environment
 // variable REPLY_CHAIN_LANGUAGES, names with commas between them, asks for it; where that is set, others are left out.
 func eachLanguage(t *testing.T, test func(t *testing.T, command []string)) {
-	wanted := os.Getenv("REPLY_CHAIN_LANGUAGES")
-	for _, name := range []string{"go", "python", "typescript"} {
-		if wanted != "" && !slices.Contains(strings.Split(wanted, ","), name) {
+	t.Helper()
+	var wanted []string
+	if names := os.Getenv("REPLY_CHAIN_LANGUAGES"); names != "" {
+		wanted = strings.Split(names, ",")
+	}
+	for _, name := range wanted {
+		if !slices.ContainsFunc(languages, func(l language) bool { return l.name == name }) {
+			t.Fatalf("REPLY_CHAIN_LANGUAGES has %q, which is none of go, python and typescript", name)
+		}
+	}
+	for _, l := range languages {
+		if len(wanted) > 0 && !slices.Contains(wanted, l.name) {
 			continue
 		}
-		t.Run(name, func(t *testing.T) {
-			command, missing := languages[name]()
+		t.Run(l.name, func(t *testing.T) {
+			command, missing := l.find()
 			switch {
-			case missing != "" && (wanted != "" || name == "go"):
+			case missing != "" && (len(wanted) > 0 || l.name == "go"):
 				t.Fatal(missing)
 			case missing != "":
-				t.Skip("NOT DONE: " + missing)
+				t.Skip("NOT DONE: " + missing + " (examples/reply-chain/README.md has the command)")
 			}
 			test(t, command)
 		})
