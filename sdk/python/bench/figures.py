@@ -15,7 +15,7 @@ from typing import Any
 import transcriptd
 from transcriptd import v1
 
-APPENDS, ASKED, READS, EARLY = 300, 50, 9, 10_000
+APPENDS, ASKED, READS, EARLY = 300, 50, 21, 10_000
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
 

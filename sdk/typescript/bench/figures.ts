@@ -6,7 +6,7 @@ import { byAlias, connect, policies, system, user, View, type Client } from "../
 const WARM_UP = 50;
 const APPENDS = 300;
 const ASKED = 50;
-const READS = 9;
+const READS = 21;
 const EARLY = 10_000;
 
 /** How long a call takes in milliseconds: the median. */

@@ -32,7 +32,7 @@ type figures struct {
 
 // How often each is measured, and after how many messages memory is.
 const (
-	warmUp, appends, asked, reads = 50, 300, 50, 9
+	warmUp, appends, asked, reads = 50, 300, 50, 21
 	early                         = 10_000
 )
 
