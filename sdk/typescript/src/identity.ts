@@ -1,7 +1,4 @@
 // What a node's id is computed from: the canonical encoding and its digests (docs/design.md, "Identity").
-//
-// SHA-256 is that of @noble/hashes and not WebCrypto's: it is synchronous, so that verifying a stream of 100,000 nodes does not wait
-// 100,000 times, and it is there in pages without HTTPS as well.
 
 import {
   create,
@@ -12,7 +9,6 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, hexToBytes, utf8ToBytes } from "@noble/hashes/utils.js";
 
 import type { Message } from "./gen/transcript/v1/message_pb.js";
@@ -23,6 +19,7 @@ import {
   type MetadataEntry,
   type NodeEnvelope,
 } from "./gen/transcript/v1/node_pb.js";
+import { sha256 } from "./sha256.js";
 
 /** What a node's id is the hash of. Ids are 64 lower-case hex digits. */
 export interface NodeContent {
@@ -63,9 +60,7 @@ export function nodeId(content: NodeContent): string {
 
 /** The id of the node with that envelope: 64 lower-case hex digits. */
 export function envelopeId(envelope: NodeEnvelope): string {
-  return bytesToHex(
-    sha256.create().update(utf8ToBytes("transcript.node.v1\0")).update(encode(NodeEnvelopeSchema, envelope)).digest(),
-  );
+  return bytesToHex(sha256(utf8ToBytes("transcript.node.v1\0"), encode(NodeEnvelopeSchema, envelope)));
 }
 
 /** The digest of an encoded payload under a salt of 0 or 16 to 32 bytes: 32 bytes. */
@@ -79,13 +74,7 @@ export function metadataDigest(salt: Uint8Array, metadata: Uint8Array): Uint8Arr
 }
 
 function salted(domain: string, salt: Uint8Array, content: Uint8Array): Uint8Array {
-  return sha256
-    .create()
-    .update(utf8ToBytes(domain))
-    .update(Uint8Array.of(salt.length))
-    .update(salt)
-    .update(content)
-    .digest();
+  return sha256(utf8ToBytes(domain), Uint8Array.of(salt.length), salt, content);
 }
 
 /** The 32 bytes of an id. RangeError where it is not 64 lower-case hex digits. */

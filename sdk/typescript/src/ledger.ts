@@ -2,10 +2,10 @@
 // salt was put by that append, whoever asks and whatever came behind it.
 
 import { toBinary, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
-import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
 
 import { happened, mayHaveHappened, TranscriptError } from "./errors.js";
+import { sha256 } from "./sha256.js";
 
 /** Makes 16 random bytes. */
 export function newSalt(): Uint8Array {

@@ -1,9 +1,9 @@
 // How messages and conversations are named.
 
-import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 
 import { isWellFormed } from "./json.js";
+import { sha256 } from "./sha256.js";
 
 /** The most bytes of an alias, in UTF-8. */
 export const MAX_ALIAS_BYTES = 512;

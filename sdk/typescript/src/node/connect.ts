@@ -2,6 +2,7 @@
 
 import type { Interceptor } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import { createHash } from "node:crypto";
 import type { ClientHttp2Session, ClientHttp2Stream, SecureClientSessionOptions } from "node:http2";
 import { connect as connectSocket, isIP } from "node:net";
 import { connect as connectTls, type ConnectionOptions } from "node:tls";
@@ -9,6 +10,7 @@ import { connect as connectTls, type ConnectionOptions } from "node:tls";
 import type { ClientOptions } from "../client/base.js";
 import { Client } from "../client/client.js";
 import { fault } from "../errors.js";
+import { computeSha256, type Sha256 } from "../sha256.js";
 import { SecureFiles, type TlsFiles } from "./files.js";
 import { parseTarget, type Target } from "./target.js";
 import { bearer, faultOf, TokenFile } from "./token.js";
@@ -34,6 +36,14 @@ export interface ConnectOptions extends ClientOptions, TlsFiles {
 /** How much of a reply may be under way unread, for each stream: as much as Assemble replies at most. */
 const WINDOW = 4 << 20;
 
+const nodeSha256: Sha256 = (...parts) => {
+  const hash = createHash("sha256");
+  for (const part of parts) {
+    hash.update(part);
+  }
+  return hash.digest();
+};
+
 /**
  * Makes a Client for a server at a target: "127.0.0.1:7420" or "unix:PATH". It does not connect: the first call does. Addresses of this machine
  * are spoken to in plain text; anything else needs ca, clientCertificate, tls or insecure, else INSECURE. close ends the connection.
@@ -41,6 +51,7 @@ const WINDOW = 4 << 20;
  * Files of TLS and tokens are read again, so that new ones need no new Client.
  */
 export function connect(target: string, options: ConnectOptions = {}): Client {
+  computeSha256(nodeSha256);
   const where = parseTarget(target);
   const secured = securedBy(where, options);
   const sessions = new Sessions(where, secured);
