@@ -13,6 +13,7 @@ trap stop EXIT
 
 binary=${TRANSCRIPTD:-$work/transcriptd}
 [ -n "${TRANSCRIPTD:-}" ] || (cd "$root" && go build -o "$binary" ./cmd/transcriptd)
+: >"$work/log" # it is there before the server is
 "$binary" --listen=127.0.0.1:0 --admin-listen=off --store=memory: 2>"$work/log" &
 server=$!
 address=""
