@@ -6,9 +6,6 @@ import asyncio
 from typing import Any
 
 import pytest
-
-pytest.importorskip("agents", reason="the extra openai-agents is not installed")
-
 from agents import Agent, RunConfig, Runner, SessionSettings, SQLiteSession, function_tool, handoff
 from agents.memory import Session
 

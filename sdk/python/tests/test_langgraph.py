@@ -131,6 +131,70 @@ def test_a_graph_has_the_history_that_it_has_in_memory(client: Client) -> None:
     assert len(kept[1]) == 10
 
 
+def test_graphs_run_with_asyncio(daemon: Daemon, namespace: str) -> None:
+    def node(number: int) -> Any:
+        async def answer(_: State) -> dict[str, Any]:
+            await asyncio.sleep(0)
+            return {"messages": [AIMessage(f"{number}", id=f"m{number}")]}
+
+        return answer
+
+    graph = StateGraph(State)
+    for number in range(3):
+        graph.add_node(f"n{number}", node(number))
+        graph.add_edge(START, f"n{number}")
+
+    async def whole() -> None:
+        async with AsyncClient(daemon.target, namespace=namespace, verify=True) as client:
+            made: Any = graph.compile(checkpointer=AsyncTranscriptSaver(client))
+            await asyncio.gather(*(made.ainvoke({"messages": [HumanMessage("go")]}, thread(f"t{i}")) for i in range(5)))
+            for i in range(5):
+                again: Any = graph.compile(checkpointer=AsyncTranscriptSaver(client))
+                await again.ainvoke({"messages": [HumanMessage("more")]}, thread(f"t{i}"))
+                kept = (await again.aget_state(thread(f"t{i}"))).values["messages"]
+                assert [m.content for m in kept] == ["go", "0", "1", "2", "more"]  # answers with an id that is there replace it
+                assert len([s async for s in again.aget_state_history(thread(f"t{i}"), limit=3)]) == 3
+
+    asyncio.run(whole())
+
+
+def test_writes_that_were_put_stay(client: Client) -> None:
+    saver = TranscriptSaver(client)
+    graph = builder(AIMessage("ho", id="a")).compile(checkpointer=saver)
+    graph.invoke({"messages": [HumanMessage("hi", id="h")]}, thread("t"))
+    config = graph.get_state(thread("t")).config
+    saver.put_writes(config, [("count", 1), ("messages", [AIMessage("x", id="x")]), ("messages", AIMessage("y", id="y"))], "task", "path")
+    saver.put_writes(config, [("count", 2), ("count", 3), ("count", 4), ("count", 5)], "task", "path")
+    saver.put_writes(config, [("__error__", "first")], "task")
+    saver.put_writes(config, [("__error__", "second")], "task")
+    again = TranscriptSaver(client).get_tuple(config)
+    assert again is not None
+    assert again.pending_writes == [
+        ("task", "__error__", "second"),
+        ("task", "count", 1),
+        ("task", "messages", [AIMessage("x", id="x")]),
+        ("task", "messages", AIMessage("y", id="y")),
+        ("task", "count", 5),
+    ]
+
+
+def test_a_checkpoint_that_is_put_again_replaces_the_one_before(client: Client) -> None:
+    saver = TranscriptSaver(client)
+    graph = builder(AIMessage("ho")).compile(checkpointer=saver)
+    graph.invoke({"messages": [HumanMessage("hi")]}, thread("t"))
+    found = saver.get_tuple(thread("t"))
+    assert found is not None
+    saver.put_writes(found.config, [("count", "before")], "task")
+    config: RunnableConfig = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+    for _ in range(2):
+        checkpoint: Any = {**found.checkpoint, "channel_values": {"count": "x" * 3000}, "channel_versions": {"count": 9}}
+        saver.put(config, checkpoint, found.metadata, {"count": 9})
+    again = TranscriptSaver(client).get_tuple(found.config)
+    assert again is not None
+    assert again.checkpoint["channel_values"] == {"count": "x" * 3000}
+    assert again.pending_writes == [("task", "count", "before")]
+
+
 def test_messages_are_those_of_a_conversation(client: Client) -> None:
     graph = builder(CALL, AIMessage("3")).compile(checkpointer=TranscriptSaver(client))
     graph.invoke({"messages": [("user", "1+2?")]}, thread("a/b", checkpoint_ns=""))

@@ -5,6 +5,7 @@ import json
 import realdata
 from conversions import normal
 from transcriptd import anthropic, openai
+from transcriptd.openai import responses
 
 
 @realdata.present
@@ -17,6 +18,7 @@ def test_conversations_are_lossless_and_can_be_sent_to_a_model() -> None:
         assert normal(written) == normal(text), name
         assert openai.for_model(parsed)[0], name
         assert anthropic.for_model(parsed)[0]["messages"], name
+        assert responses.for_model(parsed)[0], name
         count += 1
         messages += len(parsed)
     assert (count, messages) == (970, 17773)
@@ -39,6 +41,23 @@ def test_chat_exchanges_are_lossless() -> None:
             assert openai.format_message(message) == (choice["message"], [])
             answers += 1
     assert (requests, answers) == (116, 81)
+
+
+@realdata.present
+def test_responses_exchanges_are_lossless() -> None:
+    inputs = outputs = 0
+    for line in realdata.lines("native/api-wire/responses.jsonl.gz"):
+        given, answer = realdata.member(line, "request", "input") or "", realdata.member(line, "response", "output") or ""
+        for items in (given, answer):
+            if items.startswith("["):  # else a request for something else, or an event stream as text
+                parsed, report = responses.parse(items)
+                written, changes = responses.format_text(parsed)
+                assert (report, changes) == ([], [])
+                assert normal(written) == normal(items)
+        inputs += given.startswith("[")
+        outputs += answer.startswith("[")
+    assert inputs == 133
+    assert outputs >= 90
 
 
 @realdata.present
