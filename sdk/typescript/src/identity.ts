@@ -63,17 +63,20 @@ export function envelopeId(envelope: NodeEnvelope): string {
   return bytesToHex(sha256(utf8ToBytes("transcript.node.v1\0"), encode(NodeEnvelopeSchema, envelope)));
 }
 
-/** The digest of an encoded payload under a salt of 0 or 16 to 32 bytes: 32 bytes. */
+/** The digest of an encoded payload under a salt of 0 or 16 to 32 bytes: 32 bytes. RangeError for another salt. */
 export function payloadDigest(salt: Uint8Array, payload: Uint8Array): Uint8Array {
   return salted("transcript.payload.v1\0", salt, payload);
 }
 
-/** The digest of encoded metadata under a salt of 0 or 16 to 32 bytes: 32 bytes. */
+/** The digest of encoded metadata under a salt of 0 or 16 to 32 bytes: 32 bytes. RangeError for another salt. */
 export function metadataDigest(salt: Uint8Array, metadata: Uint8Array): Uint8Array {
   return salted("transcript.metadata.v1\0", salt, metadata);
 }
 
 function salted(domain: string, salt: Uint8Array, content: Uint8Array): Uint8Array {
+  if (salt.length !== 0 && (salt.length < 16 || salt.length > 32)) {
+    throw new RangeError("a salt must have 16 to 32 bytes, or none");
+  }
   return sha256(utf8ToBytes(domain), Uint8Array.of(salt.length), salt, content);
 }
 

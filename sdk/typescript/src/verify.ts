@@ -102,7 +102,7 @@ export class Verifier {
     let at = 0;
     for (const info of nodes) {
       const own = messages.slice(at, at + info.messageCount);
-      if (own.length < info.messageCount) {
+      if (own.length !== info.messageCount) {
         throw fault("BAD_REPLY", "fewer messages than its nodes say");
       }
       at += info.messageCount;
@@ -306,10 +306,9 @@ function verifyInfo(info: NodeInfo, messages: readonly Message[]): void {
   }
   const absent = new Uint8Array(0);
   const bytes = (id: string): Uint8Array => (id === "" ? absent : idBytes(id));
-  let id: string;
-  try {
+  const id = hashed(info.nodeId, () => {
     const from = given.spawnedFrom;
-    id = envelopeId(
+    return envelopeId(
       create(NodeEnvelopeSchema, {
         payloadDigest: isVerbatim(info)
           ? payloadDigest(given.salt, encodePayload(messages))
@@ -325,14 +324,21 @@ function verifyInfo(info: NodeInfo, messages: readonly Message[]): void {
         }),
       }),
     );
-  } catch (error) {
-    if (error instanceof RangeError) {
-      throw mismatch(info.nodeId, "its envelope is malformed");
-    }
-    throw error;
-  }
+  });
   if (id !== info.nodeId) {
     throw mismatch(info.nodeId, "it hashes to another id");
+  }
+}
+
+/** What a node's envelope hashes to; VERIFICATION where an id or a salt in it is none. */
+function hashed(id: string, hash: () => string): string {
+  try {
+    return hash();
+  } catch (error) {
+    if (error instanceof RangeError) {
+      throw mismatch(id, "its envelope is malformed");
+    }
+    throw error;
   }
 }
 
@@ -351,11 +357,13 @@ export function verifyNode(request: GetNodeRequest, reply: GetNodeResponse): voi
   }
   const { salt } = info.envelope;
   const entries = reply.metadata?.entries ?? [];
-  const metadata = entries.length === 0 ? "" : bytesToHex(metadataDigest(salt, encodeMetadata(entries)));
+  const metadata = hashed(info.nodeId, () =>
+    entries.length === 0 ? "" : bytesToHex(metadataDigest(salt, encodeMetadata(entries))),
+  );
   if (metadata !== info.envelope.metadataDigest) {
     throw mismatch(info.nodeId, "its metadata has another digest");
   }
-  const payload = bytesToHex(payloadDigest(salt, encodePayload(reply.messages)));
+  const payload = hashed(info.nodeId, () => bytesToHex(payloadDigest(salt, encodePayload(reply.messages))));
   if (!request.omitMessages && payload !== info.envelope.payloadDigest) {
     throw mismatch(info.nodeId, "its messages have another digest");
   }
