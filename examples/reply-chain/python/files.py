@@ -79,7 +79,7 @@ class Files:
     def note(self, name: str) -> str:
         try:
             return (self._folder / "notes" / f"{Path(name).name}.txt").read_text(encoding="utf-8")
-        except OSError:
+        except (OSError, ValueError):  # also a name that no file can have
             return "There is no such note."
 
     def _lines(self, name: str) -> list[dict[str, Any]]:

@@ -59,6 +59,8 @@ def _call(id: str, words: list[str], earlier: list[Result]) -> ToolCall | None:
             return _json_call(id, "pay", to=to, amount=_number(amount))
         case ["ring"]:
             return _json_call(id, "ring")
+        case ["call", name, first, *more]:
+            return call(id, name, " ".join([first, *more]))
         case ["recall", tool]:
             wanted = [r.id for r in earlier if r.tool == tool]
             return _json_call(id, "recall_tool_call", call_id=wanted[-1] if wanted else "none")

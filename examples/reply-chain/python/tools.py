@@ -35,6 +35,7 @@ def _tool(name: str, description: str, properties: dict[str, Any], run: Callable
         try:
             given = json.loads(arguments) if isinstance(arguments, str) else arguments
             wanted = {name: given[name] for name in properties}
+            json.dumps(wanted, ensure_ascii=False).encode()  # half a surrogate pair is no text
         except (ValueError, TypeError, KeyError):
             wanted = {}
         if any(type(wanted.get(name)) is not types[schema["type"]] for name, schema in properties.items()):

@@ -85,6 +85,8 @@ func callOf(id string, words []string, known []result) *transcriptv1.ToolCall {
 		}{words[1], number(words[2])})
 	case words[0] == "ring" && len(words) == 1:
 		return call(id, "ring", struct{}{})
+	case words[0] == "call" && len(words) >= 3:
+		return client.Call(id, words[1], strings.Join(words[2:], " "))
 	case words[0] == "recall" && len(words) == 2:
 		// The latest call of the tool that it sees, of an earlier text.
 		wanted := "none"

@@ -74,7 +74,11 @@ export class Files {
   }
 
   note(name: string): string {
-    return this.#read(join("notes", `${basename(name)}.txt`)) ?? "There is no such note.";
+    try {
+      return readFileSync(join(this.#folder, "notes", `${basename(name)}.txt`), "utf8");
+    } catch {
+      return "There is no such note.";
+    }
   }
 
   #lines<Line>(name: string): Line[] {

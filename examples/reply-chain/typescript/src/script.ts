@@ -49,6 +49,9 @@ export function answer(messages: readonly Message[]): Message {
 
 function callOf(id: string, words: readonly string[], earlier: readonly Result[]): ToolCall | undefined {
   const [verb, a = "", b = "", c = ""] = words;
+  if (verb === "call" && words.length > 2) {
+    return call(id, a, words.slice(2).join(" "));
+  }
   switch (`${verb} ${words.length - 1}`) {
     case "read 1":
       return jsonCall(id, "read_note", { name: a });

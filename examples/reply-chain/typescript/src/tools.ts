@@ -62,7 +62,7 @@ function parsed(text: string): Record<string, unknown> {
 }
 
 function fits(value: unknown, type: "string" | "integer"): boolean {
-  return type === "string" ? typeof value === "string" : Number.isSafeInteger(value);
+  return type === "string" ? typeof value === "string" && value.isWellFormed() : Number.isSafeInteger(value);
 }
 
 function calculate({ a, op, b }: { readonly a: number; readonly op: string; readonly b: number }): string {
