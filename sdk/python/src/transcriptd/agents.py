@@ -20,6 +20,7 @@ from ._async.thread import AsyncThread
 from .errors import AliasExistsError, AliasMovedError, AliasNotFoundError, may_have_happened
 from .names import chat_alias
 from .openai import responses
+from .openai.responses._format import items_of
 from .refs import by_alias, by_id, head_is, must_not_exist
 from .rules import in_nodes
 from .writes import AliasMove, AliasUpdate, Node, new_salt
@@ -141,7 +142,7 @@ def _popped(node: v1.GetNodeResponse) -> tuple[list[v1.Message], list[TResponseI
 
 
 def _items(messages: Sequence[v1.Message]) -> list[TResponseInputItem]:
-    return cast("list[TResponseInputItem]", [item for message in messages for item in responses.format([message])[0]])
+    return cast("list[TResponseInputItem]", [item for message in messages for item in items_of(message)])
 
 
 def _messages(items: Sequence[TResponseInputItem]) -> list[v1.Message]:

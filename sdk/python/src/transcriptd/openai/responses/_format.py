@@ -50,13 +50,22 @@ def format_text(messages: Sequence[v1.Message]) -> tuple[str, Report]:
     return write(value), report
 
 
-def _format(messages: Sequence[v1.Message]) -> tuple[Value, Report]:
-    report: Report = []
-    sent = without_opaque(messages, INNER, report)
+def items_of(message: v1.Message) -> list[dict[str, Any]]:
+    """The items that `format` writes of a message by itself, without a report."""
+    return [plain(item) for item in _written(without_opaque([message], INNER, []))]
+
+
+def _written(sent: Sequence[tuple[v1.Message, str]]) -> list[Value]:
     writer = _Writer()
     for message, path in sent:
         writer.message(message, path)
-    out = array(writer.items)
+    return writer.items
+
+
+def _format(messages: Sequence[v1.Message]) -> tuple[Value, Report]:
+    report: Report = []
+    sent = without_opaque(messages, INNER, report)
+    out = array(_written(sent))
     try:
         again, _ = parse(write(out))
     except ConversionError:
