@@ -33,7 +33,7 @@ export function format(messages: readonly Message[]): { request: Request; report
 /** As format, as JSON text, in which numbers have their spelling. */
 export function formatText(messages: readonly Message[]): { text: string; report: Report } {
   const report: Change[] = [];
-  const placed = withoutOpaque(messages, MESSAGE, report);
+  const placed = withoutOpaque(messages, { message: MESSAGE }, report);
   const [first, ...others] = placed;
   const hasSystem = first !== undefined && isSystem(first.message);
   const formed = oneByOne(hasSystem ? others : placed).map(formatOne);
@@ -55,7 +55,7 @@ export function formatMessage(messages: readonly Message[]): { message: JsonObje
 /** As formatMessage, as JSON text, in which numbers have their spelling. */
 export function formatMessageText(messages: readonly Message[]): { text: string; report: Report } {
   const report: Change[] = [];
-  const placed = withoutOpaque(messages, MESSAGE, report);
+  const placed = withoutOpaque(messages, { message: MESSAGE }, report);
   const [one, ...more] = oneByOne(placed);
   if (one === undefined || more.length > 0) {
     throw new ConversionError("messages", "is not one message of the provider");

@@ -40,7 +40,7 @@ export function forModel(messages: readonly Message[]): { request: ModelRequest;
 /** As forModel, as JSON text. */
 export function forModelText(messages: readonly Message[]): { text: string; report: Report } {
   const report: Change[] = [];
-  const model = new Model(allForProvider(messages, MESSAGE, report), report);
+  const model = new Model(allForProvider(messages, { message: MESSAGE }, report), report);
   return { text: write(model.request()), report };
 }
 

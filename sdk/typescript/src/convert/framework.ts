@@ -14,14 +14,20 @@ const FRAMEWORK = "framework";
 
 const WHY = "is a framework's own";
 
+/** The members of extras that hold members of another object of the provider's: of a message's extras, and of its parts'. */
+export interface Inner {
+  readonly message?: string;
+  readonly part?: string;
+}
+
 /**
- * A message without what is a framework's own in its extras, in those of its parts, and in the member inner of its extras. Each that goes is
- * noted in changes. The message itself stays as it is.
+ * A message without what is a framework's own in its extras, in those of its parts, and in the inner members of both. Each that goes is noted in
+ * changes. The message itself stays as it is.
  */
-export function forProvider(message: Message, path: string, inner: string | undefined, changes: Change[]): Message {
-  const extras = withoutFramework(message.extras, `${path}.extras`, inner, changes);
+export function forProvider(message: Message, path: string, inner: Inner, changes: Change[]): Message {
+  const extras = withoutFramework(message.extras, `${path}.extras`, inner.message, changes);
   const parts = message.parts.map((part, i) => {
-    const own = withoutFramework(part.extras, `${index(`${path}.parts`, i)}.extras`, undefined, changes);
+    const own = withoutFramework(part.extras, `${index(`${path}.parts`, i)}.extras`, inner.part, changes);
     if (own === part.extras) {
       return part;
     }
@@ -75,7 +81,7 @@ function membersWithout(object: Value, path: string, inner: string | undefined, 
 /**
  * Messages in their places, without what is a framework's own. Opaque messages, which no provider is sent, stay as they are, and are noted.
  */
-export function allForProvider(messages: readonly Message[], inner: string | undefined, changes: Change[]): Message[] {
+export function allForProvider(messages: readonly Message[], inner: Inner, changes: Change[]): Message[] {
   return messages.map((message, i) => {
     const path = index("messages", i);
     if (isOpaque(message)) {
@@ -93,7 +99,7 @@ export interface Placed {
 }
 
 /** The same without the opaque messages. */
-export function withoutOpaque(messages: readonly Message[], inner: string | undefined, changes: Change[]): Placed[] {
+export function withoutOpaque(messages: readonly Message[], inner: Inner, changes: Change[]): Placed[] {
   return allForProvider(messages, inner, changes).flatMap((message, i) =>
     isOpaque(message) ? [] : [{ message, path: index("messages", i) }],
   );

@@ -28,7 +28,7 @@ export function format(messages: readonly Message[]): { messages: JsonObject[]; 
 /** As format, as JSON text, in which numbers have their spelling. */
 export function formatText(messages: readonly Message[]): { text: string; report: Report } {
   const report: Change[] = [];
-  const placed = withoutOpaque(messages, undefined, report);
+  const placed = withoutOpaque(messages, {}, report);
   return { text: `[${placed.map(({ message, path }) => writeMessage(message, path, report)).join(",")}]`, report };
 }
 
@@ -44,7 +44,7 @@ export function formatMessageText(message: Message): { text: string; report: Rep
   if (isOpaque(message)) {
     throw new ConversionError("message", "is opaque");
   }
-  return { text: writeMessage(forProvider(message, "message", undefined, report), "message", report), report };
+  return { text: writeMessage(forProvider(message, "message", {}, report), "message", report), report };
 }
 
 /**

@@ -36,7 +36,7 @@ export function forModel(messages: readonly Message[]): { messages: ChatMessage[
 /** As forModel, as JSON text. */
 export function forModelText(messages: readonly Message[]): { text: string; report: Report } {
   const report: Change[] = [];
-  const model = new Model(allForProvider(messages, undefined, report), report);
+  const model = new Model(allForProvider(messages, {}, report), report);
   const { steps, leftOut } = split(model.messages);
   for (const i of leftOut) {
     model.change(index("messages", i), "left_out", "answers no call of its group");
