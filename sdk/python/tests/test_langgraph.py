@@ -38,11 +38,16 @@ from transcriptd.langgraph import AsyncTranscriptSaver, TranscriptSaver
 from transcriptd.rules import check_messages
 
 
-def test_the_conformance_suite(daemon: Daemon, namespace: str) -> None:
+@pytest.mark.parametrize("kind", [AsyncTranscriptSaver, TranscriptSaver])
+def test_the_conformance_suite(daemon: Daemon, namespace: str, kind: Any) -> None:
     @checkpointer_test(name="transcriptd")
     async def saver() -> AsyncGenerator[BaseCheckpointSaver[Any], None]:
-        async with AsyncClient(daemon.target, namespace=namespace, verify=True) as client:
-            yield AsyncTranscriptSaver(client)
+        if kind is AsyncTranscriptSaver:
+            async with AsyncClient(daemon.target, namespace=namespace, verify=True) as client:
+                yield AsyncTranscriptSaver(client)
+        else:
+            with Client(daemon.target, namespace=namespace, verify=True) as plain:
+                yield TranscriptSaver(plain)
 
     report = asyncio.run(validate(saver))
     results = report.results.values()
@@ -55,7 +60,7 @@ class State(TypedDict):
     """Messages, a large value that seldom changes, and a small one that does."""
 
     messages: Annotated[list[AnyMessage], add_messages]
-    notes: str
+    notes: str | bytes
     count: int
 
 
@@ -246,9 +251,12 @@ def test_a_thread_is_deleted_by_itself(client: Client) -> None:
     graph = builder(AIMessage("ho")).compile(checkpointer=TranscriptSaver(client))
     for name in ("t", "t2"):
         graph.invoke({"messages": [HumanMessage("hi")], "notes": "n" * 5000}, thread(name))
+    deleted = graph.get_state(thread("t")).config
     saver = TranscriptSaver(client)
+    assert saver.get_tuple(deleted) is not None
     saver.delete_thread("t")
     assert saver.get_tuple(thread("t")) is None
+    assert saver.get_tuple(deleted) is None
     assert list(saver.list(thread("t"))) == []
     assert saver.get_tuple(thread("t2")) is not None
     assert {info.name.split("/")[2] for info in client.aliases()} == {"=t2"}
@@ -259,7 +267,7 @@ def test_a_thread_is_deleted_by_itself(client: Client) -> None:
 def test_large_values_and_long_names(client: Client) -> None:
     saver = TranscriptSaver(client)
     graph = builder(AIMessage("ho")).compile(checkpointer=saver)
-    large = os.urandom(5 << 20).hex()
+    large = os.urandom(4 << 20)  # over 3 MiB: two nodes
     config = thread("t" * 300, checkpoint_ns="")
     graph.invoke({"messages": [("user", "x" * (2 << 20))] * 3, "notes": large}, config)
     values = builder().compile(checkpointer=TranscriptSaver(client)).get_state(config).values
@@ -319,3 +327,10 @@ def test_a_client_of_the_other_kind_is_refused(client: Client) -> None:
         AsyncTranscriptSaver(client)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"client must be a transcriptd.Client, not str"):
         TranscriptSaver("t")  # type: ignore[arg-type]
+
+    async def invoked() -> None:
+        async with AsyncClient("127.0.0.1:1") as other:
+            builder().compile(checkpointer=AsyncTranscriptSaver(other)).invoke({"messages": []}, thread("t"))
+
+    with pytest.raises(NotImplementedError, match="call ainvoke, or take TranscriptSaver"):
+        asyncio.run(invoked())

@@ -95,7 +95,7 @@ def _component(part: str) -> str:
 def pack(typed: Typed, like: bytes = b"") -> bytes:
     """What a serializer wrote as bytes, packed where that is shorter: much so where it has what bytes that are `like` it have."""
     kind, data = typed[0].encode(), typed[1]
-    packer = zlib.compressobj(9, zdict=like[-_WINDOW:])
+    packer = zlib.compressobj(6, zdict=like[-_WINDOW:])
     packed = packer.compress(data) + packer.flush()
     if len(packed) + len(_PACKED) < len(data):
         return kind + _PACKED + b"\0" + packed
@@ -300,6 +300,12 @@ class Recent:
         """Keeps a value no longer."""
         with self._lock:
             self._total -= self._kept.pop(name, (None, 0))[1]
+
+    def clear(self) -> None:
+        """Keeps nothing any longer."""
+        with self._lock:
+            self._kept.clear()
+            self._total = 0
 
     def newest(self) -> Iterator[Any]:
         """The values, the one used last first."""

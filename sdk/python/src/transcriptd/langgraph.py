@@ -14,6 +14,7 @@ Deleting a thread deletes the aliases; what they named is then collected, or era
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any
 
@@ -28,7 +29,8 @@ from ._sync.client import Client
 
 
 class TranscriptSaver(BaseCheckpointSaver[int]):
-    """A checkpointer for graphs that run without asyncio. Threads may share it; errors are those of the client."""
+    """A checkpointer for graphs that run without asyncio, and in threads of its own for those that run with it. Threads may share it; errors
+    are those of the client."""
 
     def __init__(self, client: Client, *, serde: SerializerProtocol | None = None) -> None:
         """`client` is closed by the caller. `serde` writes what is no message, and tells messages apart."""
@@ -66,9 +68,39 @@ class TranscriptSaver(BaseCheckpointSaver[int]):
         """Deletes all checkpoints and writes of a thread."""
         self._checkpoints.delete_thread(thread_id)
 
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """get_tuple in a thread of its own, as are the following."""
+        return await asyncio.to_thread(self.get_tuple, config)
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """list, as many at once as there are up to the limit."""
+        for one in await asyncio.to_thread(lambda: [*self.list(config, filter=filter, before=before, limit=limit)]):
+            yield one
+
+    async def aput(
+        self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
+    ) -> RunnableConfig:
+        """put."""
+        return await asyncio.to_thread(self.put, config, checkpoint, metadata, new_versions)
+
+    async def aput_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = "") -> None:
+        """put_writes."""
+        await asyncio.to_thread(self.put_writes, config, writes, task_id, task_path)
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """delete_thread."""
+        await asyncio.to_thread(self.delete_thread, thread_id)
+
 
 class AsyncTranscriptSaver(BaseCheckpointSaver[int]):
-    """A checkpointer for graphs that run with asyncio. Errors are those of the client."""
+    """A checkpointer for graphs that run with asyncio alone: ainvoke, astream. Errors are those of the client."""
 
     def __init__(self, client: AsyncClient, *, serde: SerializerProtocol | None = None) -> None:
         """As that of TranscriptSaver."""
@@ -106,3 +138,7 @@ class AsyncTranscriptSaver(BaseCheckpointSaver[int]):
     async def adelete_thread(self, thread_id: str) -> None:
         """Deletes all checkpoints and writes of a thread."""
         await self._checkpoints.delete_thread(thread_id)
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Not for graphs that run without asyncio: NotImplementedError. It is the first that they call."""
+        raise NotImplementedError("AsyncTranscriptSaver is for graphs that run with asyncio: call ainvoke, or take TranscriptSaver")

@@ -47,7 +47,7 @@ from ..checkpoint_state import (
     unpack,
 )
 from ..errors import AliasExistsError, AliasMovedError, AliasNotFoundError, NodeNotFoundError, NotAnAncestorError
-from ..refs import by_alias, by_id, head_is
+from ..refs import by_alias, by_id, head_is, must_not_exist
 from ..rules import in_nodes
 from .client import Client
 
@@ -188,7 +188,7 @@ class Checkpoints:
         """Gives the checkpoint of a config, or the last one."""
         place, checkpoint_id = _place(config), config["configurable"].get("checkpoint_id")
         if checkpoint_id:
-            record = self._record(place, checkpoint_id)
+            record = self._found(place, checkpoint_id)
         else:
             found = self._names(place.folder, most=1)
             record = (self._read([info.node_id for info in found]))[0] if found else None
@@ -230,6 +230,8 @@ class Checkpoints:
         for kind in ("c", "w", "v"):
             for _ in self._client.delete_aliases(prefix=names(kind, thread_id) + "/"):
                 pass
+        self._records.clear()
+        self._heads.clear()
 
     def _names(self, prefix: str, most: int = 1000) -> list[v1.AliasInfo]:
         """The last aliases that begin so."""
@@ -239,16 +241,17 @@ class Checkpoints:
         return list(reply.aliases)
 
     def _record(self, place: Place, checkpoint_id: str) -> Record | None:
-        """A checkpoint by its id; None where it is not there."""
+        """A checkpoint by its id, as it was when it was put or read last; None where it is not there."""
+        kept: Record | None = self._records.get(place.checkpoint(checkpoint_id))
+        return kept if kept is not None else self._found(place, checkpoint_id)
+
+    def _found(self, place: Place, checkpoint_id: str) -> Record | None:
+        """A checkpoint by its id, as it is now; None where it is not there."""
         name = place.checkpoint(checkpoint_id)
-        kept: Record | None = self._records.get(name)
         try:
-            found = self._client.node(by_alias(name)) if kept is None else None
+            record = Record.of(self._client.node(by_alias(name)), self._serde)
         except AliasNotFoundError:
             return None
-        if found is None:
-            return kept
-        record = Record.of(found, self._serde)
         self._records.put(name, record)
         return record
 
@@ -390,4 +393,4 @@ def _number(field: str) -> int:
 
 def _settled(item: Item, node_id: str | None) -> Item:
     """An item on condition that its alias still has the node that it was found to have."""
-    return item if node_id is None else replace(item, condition=head_is(node_id))
+    return item if node_id is None else replace(item, condition=head_is(node_id) if node_id else must_not_exist())
