@@ -51,9 +51,13 @@ func Check(data []byte) error {
 	if len(items) == 0 {
 		return errors.New("input: empty")
 	}
+	var members []map[string]json.RawMessage
+	if err := json.Unmarshal(data, &members); err != nil {
+		return err
+	}
 	c := checker{open: map[string]string{}, used: map[string]bool{}}
 	for i, one := range items {
-		if err := c.item(one); err != nil {
+		if err := errors.Join(c.item(one), onlyDocumented(one.Type, members[i])); err != nil {
 			return fmt.Errorf("input[%d] (%s%s): %w", i, one.Type, one.Role, err)
 		}
 	}
@@ -62,6 +66,22 @@ func Check(data []byte) error {
 	}
 	if len(c.open) > 0 {
 		return errUnanswered
+	}
+	return nil
+}
+
+// documented are the members of each type of item, beside its type.
+var documented = map[string][]string{
+	"": {"role", "content", "phase"}, "reasoning": {"summary", "encrypted_content"}, "compaction": {"encrypted_content"},
+	"function_call": {"call_id", "name", "arguments"}, "function_call_output": {"call_id", "output"},
+	"custom_tool_call": {"call_id", "name", "input"}, "custom_tool_call_output": {"call_id", "output"},
+}
+
+func onlyDocumented(kind string, members map[string]json.RawMessage) error {
+	for name := range members {
+		if name != "type" && !slices.Contains(documented[kind], name) {
+			return fmt.Errorf("unknown parameter: %s", name)
+		}
 	}
 	return nil
 }
@@ -112,7 +132,7 @@ func (c *checker) item(one item) error {
 			return errors.New("no tool call found for the output")
 		}
 		delete(c.open, one.CallID)
-		return checkContent(one.Output, "tool")
+		return checkContent(one.Output, "output of a call")
 	default:
 		return errors.New("unknown type")
 	}
@@ -146,7 +166,7 @@ func (c *checker) message(one item) error {
 func checkContent(text json.RawMessage, role string) error {
 	types, known := map[string][]string{
 		"system": {"input_text"}, "developer": {"input_text"}, "user": {"input_text", "input_image", "input_file"},
-		"tool": {"input_text", "input_image", "input_file"}, "assistant": {"output_text", "refusal"},
+		"output of a call": {"input_text", "input_image", "input_file"}, "assistant": {"output_text", "refusal"},
 	}[role]
 	if !known {
 		return errors.New("unknown role")
