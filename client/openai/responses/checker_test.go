@@ -59,6 +59,7 @@ func TestCheckerRefuses(t *testing.T) {
 		"call id too long":      `[` + renamed(callA, strings.Repeat("a", 65)) + `,` + renamed(outputA, strings.Repeat("a", 65)) + `]`,
 		"call without name":     `[{"type":"function_call","call_id":"a","arguments":"{}"},` + outputA + `]`,
 		"call of another form":  `[{"type":"function_call","call_id":"a","name":"f","input":"{}"},` + outputA + `]`,
+		"empty namespace":       `[{"type":"function_call","call_id":"a","name":"f","namespace":"","arguments":"{}"},` + outputA + `]`,
 		"arguments an object":   `[{"type":"function_call","call_id":"a","name":"f","arguments":{}},` + outputA + `]`,
 		"reasoning last":        `[` + asked + `,` + thought + `]`,
 		"reasoning, a user":     `[` + thought + `,` + asked + `]`,

@@ -47,6 +47,17 @@ func responsesCases() []modelCase {
 			`[{"role":"user","content":"hi"},{"type":"reasoning","encrypted_content":"gAAA","summary":[]},{"role":"assistant","content":"Let me see.","phase":"commentary"},` + callOf("a") + `,` + outputOf("a", "A") +
 				`,{"role":"assistant","content":[{"type":"output_text","text":"a"},{"type":"output_text","text":"b"}],"phase":"final_answer"}]`,
 			``},
+		{"a call's namespace goes back, who made it does not",
+			`[{"role":"user","content":"hi"},{"type":"function_call","id":"fc_1","status":"completed","call_id":"a","namespace":"math","name":"f","arguments":"{}"},` +
+				`{"type":"custom_tool_call","call_id":"b","name":"sh","namespace":"a b","input":"ls"},` +
+				`{"type":"function_call","call_id":"c","name":"f","namespace":null,"arguments":"{}","caller":{"type":"program","caller_id":"p"}},` +
+				outputOf("a", "A") + `,{"type":"custom_tool_call_output","call_id":"b","output":"B"},` + outputOf("c", "C") + `]`,
+			`[{"role":"user","content":"hi"},{"type":"function_call","call_id":"a","name":"f","namespace":"math","arguments":"{}"},` +
+				`{"type":"custom_tool_call","call_id":"b","name":"sh","input":"ls"},` + callOf("c") + `,` +
+				outputOf("a", "A") + `,{"type":"custom_tool_call_output","call_id":"b","output":"B"},` + outputOf("c", "C") + `]`,
+			`messages[1].parts[1].extras left_out
+messages[1].parts[2].extras left_out
+messages[3].extras left_out`},
 		{"reasoning that is not encrypted, and reasoning that nothing follows, is left out",
 			`[{"role":"user","content":"hi"},{"type":"reasoning","id":"r","summary":[{"type":"summary_text","text":"s"}]},{"role":"assistant","content":"a"},{"type":"reasoning","summary":[{"type":"summary_text","text":"a"},{"type":"summary_text","text":"b"}],"encrypted_content":"g"},` +
 				`{"role":"user","content":"go on"},{"type":"reasoning","summary":[{"type":"summary_text","text":"a"},{"type":"summary_text","text":"b"}],"encrypted_content":"g"},` + callOf("a") + `]`,

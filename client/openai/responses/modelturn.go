@@ -154,7 +154,27 @@ func (t *turn) call(tool *transcriptv1.ToolCall, j int, extras *providerjson.Val
 	case c != nil:
 		t.change(path, Replaced, "a function stands for the tool")
 	}
-	t.write(typed(kind, "call_id", given.id).Set("name", providerjson.Text(name)).Set(arguments, providerjson.Text(tool.GetArguments())))
+	n := typed(kind, "call_id", given.id).Set("name", providerjson.Text(name))
+	if space := textOf(extras.Member("namespace")); space != "" && t.names.Clean(space) == space {
+		n.Set("namespace", providerjson.Text(space))
+	}
+	t.callExtras(path, extras, n.Get("namespace") != nil)
+	t.write(n.Set(arguments, providerjson.Text(tool.GetArguments())))
+}
+
+// callExtras reports the other members of a call of a function or of a custom tool. That an answer has an id and a status is no news to the model.
+func (t *turn) callExtras(path string, extras *providerjson.Value, namespace bool) {
+	if c := callOf(textOf(extras.Member("type"))); extras == nil || c != nil && !c.named() {
+		return
+	}
+	for _, member := range extras.Members {
+		switch {
+		case member.Name == "type", member.Name == "id", member.Name == "status", member.Name == "namespace" && namespace:
+		default:
+			t.change(path+".extras", LeftOut, "only documented members are written")
+			return
+		}
+	}
 }
 
 // json writes what the API takes back: a refusal, and what stands for compacted items.

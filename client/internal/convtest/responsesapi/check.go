@@ -20,6 +20,7 @@ type item struct {
 	Phase     string          `json:"phase"`
 	CallID    string          `json:"call_id"`
 	Name      string          `json:"name"`
+	Namespace *string         `json:"namespace"`
 	Arguments *string         `json:"arguments"`
 	Input     *string         `json:"input"`
 	Output    json.RawMessage `json:"output"`
@@ -73,8 +74,8 @@ func Check(data []byte) error {
 // documented are the members of each type of item, beside its type.
 var documented = map[string][]string{
 	"": {"role", "content", "phase"}, "reasoning": {"summary", "encrypted_content"}, "compaction": {"encrypted_content"},
-	"function_call": {"call_id", "name", "arguments"}, "function_call_output": {"call_id", "output"},
-	"custom_tool_call": {"call_id", "name", "input"}, "custom_tool_call_output": {"call_id", "output"},
+	"function_call": {"call_id", "name", "namespace", "arguments"}, "function_call_output": {"call_id", "output"},
+	"custom_tool_call": {"call_id", "name", "namespace", "input"}, "custom_tool_call_output": {"call_id", "output"},
 }
 
 func onlyDocumented(kind string, members map[string]json.RawMessage) error {
@@ -143,7 +144,7 @@ func (c *checker) call(one item, arguments *string, output string) error {
 	if !idPattern.MatchString(one.CallID) || c.used[one.CallID] {
 		return errors.New("a call id is empty, too long, of other characters or not unique")
 	}
-	if !namePattern.MatchString(one.Name) || arguments == nil {
+	if !namePattern.MatchString(one.Name) || arguments == nil || one.Namespace != nil && !namePattern.MatchString(*one.Namespace) {
 		return errors.New("a call is malformed")
 	}
 	c.used[one.CallID], c.open[one.CallID] = true, output

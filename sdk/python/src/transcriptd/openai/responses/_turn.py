@@ -115,8 +115,19 @@ class Turn:
         if not given.custom and kind in CALLS:
             self._change(path, "replaced", "a function stands for the tool")
         called = CUSTOM if given.custom else FUNCTION
-        members = {"call_id": string(given.id), "name": string(name), called.arguments: string(call.arguments)}
-        self._write(typed(called.kind, {**members}))
+        members = {"call_id": string(given.id), "name": string(name)}
+        space = text_of(extras, "namespace")
+        if space and self._names.clean(space) == space:
+            members["namespace"] = string(space)
+        if kind not in CALLS or given.custom or kind == FUNCTION.kind:
+            self._call_extras(path, extras, "namespace" in members)
+        self._write(typed(called.kind, {**members, called.arguments: string(call.arguments)}))
+
+    def _call_extras(self, path: str, extras: Value | None, namespace: bool) -> None:
+        """Reports the other members of a call. That an answer has an id and a status is no news to the model."""
+        quiet = {"type", "id", "status"} | ({"namespace"} if namespace else set())
+        if extras is not None and not quiet.issuperset(extras.members):
+            self._change(f"{path}.extras", "left_out", "only documented members are written")
 
     def _json(self, part: v1.Part, extras: Value | None, path: str) -> None:
         """Writes what the API takes back: a refusal, and what stands for compacted items."""
