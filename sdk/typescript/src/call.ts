@@ -172,6 +172,7 @@ export class Caller {
       throw this.told(scope, error);
     } finally {
       clearTimeout(timer);
+      ends.abort(); // a stream whose consumer wants no more
       unlink();
       ends.end();
     }
@@ -282,6 +283,10 @@ class Ends {
     return () => {
       signal.removeEventListener("abort", abort);
     };
+  }
+
+  abort(): void {
+    this.controller.abort();
   }
 
   end(): void {

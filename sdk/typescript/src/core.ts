@@ -61,7 +61,7 @@ export type { Retry } from "./retry.js";
 export { OUTCOME_KEY, type Outcome } from "./runs.js";
 export { STUB_TEXT, UNKNOWN_RESULT_TEXT } from "./texts.js";
 export type { Trigger } from "./thread/compacting.js";
-export { INHERITS_KEY, Thread, type Inheritance, type Spawn } from "./thread/thread.js";
+export { INHERITS_KEY, Thread, type Inherited, type Spawn } from "./thread/thread.js";
 export type { Tool, ToolOptions } from "./thread/tools.js";
 export { FieldError, LIMITS, validateMessages, type Refusal } from "./validate.js";
 export { declaredVariable, variableInfoKey, variableKey, type DeclaredVariable } from "./variables.js";

@@ -10,7 +10,7 @@ import {
   type CompactResponse,
   type Counters,
 } from "../gen/transcript/v1/transcript_service_pb.js";
-import { byAlias, byId } from "../refs.js";
+import { byAlias, byId, mustBeString } from "../refs.js";
 import { isBlank } from "../texts.js";
 import { Appends } from "./appends.js";
 
@@ -169,7 +169,7 @@ export abstract class Compacting extends Appends {
     if (!enoughGoes(dry, byteLength(summaryOf(messages)))) {
       return undefined; // not to have one made that will hardly be shorter
     }
-    const summary = await trigger.summarize(messages);
+    const summary = mustBeString("what summarize gives", await trigger.summarize(messages));
     return isBlank(summary) || !enoughGoes(dry, byteLength(summary))
       ? undefined
       : { ...given, summary, through: dry.throughId };

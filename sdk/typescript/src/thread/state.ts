@@ -143,7 +143,7 @@ export class ThreadState {
     }
     this.labelled = false;
     for (const [key, at] of Object.entries(labels)) {
-      if (key.startsWith(SENT_LABEL) && key !== SENT_LABEL) {
+      if (key.startsWith(SENT_LABEL) && key !== SENT_LABEL && /^[0-9a-f]{64}$/.test(at)) {
         this.labelled = true;
         this.move(key.slice(SENT_LABEL.length), { at, saved: true });
       }

@@ -17,14 +17,14 @@ import { Compacting } from "./compacting.js";
 import { ThreadState } from "./state.js";
 import { recallTool, searchTool, type Tool, type ToolOptions } from "./tools.js";
 
-/** The metadata key that holds an Inheritance. */
+/** The metadata key that holds an Inherited. */
 export const INHERITS_KEY = "spawn/inherits";
 
 /**
  * What a subagent has of the thread that spawns it: nothing; the arguments of the call, which the caller puts in its messages; or all that was
  * said on the thread: the subagent's chain goes on from its head.
  */
-export type Inheritance = "none" | "arguments" | "prefix";
+export type Inherited = "none" | "arguments" | "prefix";
 
 /** The conversation of a subagent that a tool call starts. */
 export interface Spawn {
@@ -35,7 +35,7 @@ export interface Spawn {
   /** What the subagent begins with: as a rule its own system messages and a user's message with its task. */
   readonly messages: Message | readonly Message[];
   /** What it has of the thread, which describe tells. Absent: nothing is said, and its chain begins anew. */
-  readonly inherit?: Inheritance | undefined;
+  readonly inherit?: Inherited | undefined;
   /** Further metadata of its first node: variables that it begins with, say. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
 }
