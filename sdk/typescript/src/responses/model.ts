@@ -26,6 +26,7 @@ import { INNER } from "./format.js";
 import {
   callOf,
   CUSTOM,
+  FUNCTION,
   INPUT_FILE,
   INPUT_IMAGE,
   isImage,
@@ -410,13 +411,27 @@ class Turn {
     if (!given.custom && called !== undefined) {
       this.model.change(path, "replaced", "a function stands for the tool");
     }
+    const space = extras?.member("namespace")?.asString ?? "";
+    const namespaced = space !== "" && this.model.names.clean(space) === space;
+    if (given.custom || called === undefined || called === FUNCTION) {
+      this.callExtras(path, extras, namespaced);
+    }
     this.write(
       typed(given.custom ? "custom_tool_call" : "function_call", {
         call_id: string(given.id),
         name: string(name),
+        ...(namespaced && { namespace: string(space) }),
         [given.custom ? "input" : "arguments"]: string(call.arguments),
       }),
     );
+  }
+
+  /** Reports the other members of a call. That an answer has an id and a status is no news to the model. */
+  private callExtras(path: string, extras: Value | undefined, namespaced: boolean): void {
+    const own = ["type", "id", "status", ...(namespaced ? ["namespace"] : [])];
+    if (extras?.members.some((m) => !own.includes(m.name)) === true) {
+      this.model.change(`${path}.extras`, "left_out", "only documented members are written");
+    }
   }
 
   /** Writes what the API takes back: a refusal, and what stands for compacted items. */

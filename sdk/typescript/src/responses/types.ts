@@ -6,9 +6,9 @@
  */
 export type InputItem =
   | InputMessage
-  | { type: "function_call"; call_id: string; name: string; arguments: string }
+  | { type: "function_call"; call_id: string; name: string; namespace?: string; arguments: string }
   | { type: "function_call_output"; call_id: string; output: string | InputContent[] }
-  | { type: "custom_tool_call"; call_id: string; name: string; input: string }
+  | { type: "custom_tool_call"; call_id: string; name: string; namespace?: string; input: string }
   | { type: "custom_tool_call_output"; call_id: string; output: string | InputContent[] }
   | { type: "reasoning"; encrypted_content: string; summary: { type: "summary_text"; text: string }[] }
   | { type: "compaction"; encrypted_content: string };
