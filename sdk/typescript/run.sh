@@ -8,6 +8,7 @@
 #   types      tsc
 #   test       compiles and runs the tests; arguments behind "test" are node's
 #   bench      bench/figures.ts with the arguments behind it, for tools/limits/sdks
+#   realdata   puts every conversation of TRANSCRIPTS_DIR into a server and gets it back (docs/data.md)
 #   tarball    makes transcriptd-VERSION.tgz, the npm package, and prints its name
 #   pack       makes it, installs it with the locked versions of its dependencies into an empty folder, and compiles
 #              and runs a program there beside a server
@@ -67,6 +68,14 @@ bench() {
   node build/bench/figures.js "$@"
 }
 
+realdata() {
+  install
+  rm -rf build
+  npx tsc
+  REALDATA=all TRANSCRIPTS_DIR=${TRANSCRIPTS_DIR:-$root/../shared/data/transcripts} \
+    node --enable-source-maps --test build/test/realdata.test.js build/test/realservice.test.js
+}
+
 # tarball: the package, as npm has it.
 tarball() {
   install
@@ -87,7 +96,7 @@ pack() {
 
 while [ $# -gt 0 ]; do
   case $1 in
-  install | generate | check | lint | types | tarball | pack) "$1" ;;
+  install | generate | check | lint | types | realdata | tarball | pack) "$1" ;;
   test)
     shift
     tests "$@"
