@@ -62,10 +62,10 @@ func (w *writer) message(m *transcriptv1.Message, path string) error {
 		return err
 	}
 	w.content = nil
-	switch m.GetRole() {
-	case transcriptv1.Role_ROLE_ASSISTANT:
+	if m.GetRole() == transcriptv1.Role_ROLE_ASSISTANT {
 		return w.turn(m, path)
-	case transcriptv1.Role_ROLE_TOOL:
+	}
+	if m.GetRole() == transcriptv1.Role_ROLE_TOOL {
 		return w.result(m, extras, path)
 	}
 	role := roleName(m.GetRole())

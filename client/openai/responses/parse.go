@@ -156,10 +156,10 @@ func (p *parser) message(v *providerjson.Value) error {
 	}
 	m := &transcriptv1.Message{Role: roles()[role.Text]}
 	t.Take("role")
-	switch m.GetRole() {
-	case transcriptv1.Role_ROLE_UNSPECIFIED:
+	if m.GetRole() == transcriptv1.Role_ROLE_UNSPECIFIED {
 		return providerjson.Errorf(role.Path(), "is not a role of this provider")
-	case transcriptv1.Role_ROLE_ASSISTANT:
+	}
+	if m.GetRole() == transcriptv1.Role_ROLE_ASSISTANT {
 		return p.said(v, t)
 	}
 	content := t.Look("content")
