@@ -56,7 +56,8 @@ function nameCost(alias: string): number {
  * is never a base.
  */
 export class ViewCache {
-  private used = 0;
+  /** The bytes that are kept. */
+  used = 0;
   /** By head, the last used last: a Map keeps the order in which keys were set. */
   private readonly views = new Map<string, HeldView>();
   /** By alias: a view that its chain begins with. */

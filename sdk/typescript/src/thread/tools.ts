@@ -41,7 +41,7 @@ export interface Tool {
    * Runs it with the arguments as the model wrote them, a text or the parsed object, and gives the text of the result. What the model can put
    * right, such as a call id that is not there, is a text too; an error is a failure of the service or the call.
    */
-  run(toolArguments: unknown, options?: CallOptions): Promise<string>;
+  readonly run: (toolArguments: unknown, options?: CallOptions) => Promise<string>;
 }
 
 const RECALL = "recall_tool_call";
