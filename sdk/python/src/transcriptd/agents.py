@@ -34,7 +34,7 @@ T = TypeVar("T")
 class TranscriptSession:
     """The items of a session, of which any number of processes may have one open: what two add at once is kept, one behind the other.
 
-    What was popped or cleared the service keeps until it is collected or erased. Items come back equal as JSON; ConversionError for what is
+    What was popped or cleared the service still keeps. Items come back equal as JSON; ConversionError for what is
     no item of the Responses API.
     """
 

@@ -9,7 +9,7 @@ views, search and recall know them. The node of a checkpoint is behind the last 
 parts. Each has an alias, lg/c/=THREAD/=NAMESPACE/=CHECKPOINT; writes that are pending and large values have others (lg/w/, lg/v/). So give it
 a namespace of its own.
 
-Deleting a thread deletes the aliases; what they named is then collected, or erased by an operator.
+Deleting a thread deletes the aliases; the nodes stay.
 """
 
 from __future__ import annotations

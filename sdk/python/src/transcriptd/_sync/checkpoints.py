@@ -226,7 +226,7 @@ class Checkpoints:
             yield record
 
     def delete_thread(self, thread_id: str) -> None:
-        """Deletes the names of all checkpoints of a thread. Their nodes stay until they are collected or erased."""
+        """Deletes the names of all checkpoints of a thread. Their nodes stay."""
         for kind in ("c", "w", "v"):
             for _ in self._client.delete_aliases(prefix=names(kind, thread_id) + "/"):
                 pass
