@@ -27,7 +27,11 @@ export class HeldView {
 
   /** The messages of the whole view, anew each time. */
   messages(): Message[] {
-    return [...(this.base?.messages() ?? []), ...fromBinary(PayloadSchema, this.payload).messages];
+    const payloads = [this.payload];
+    for (let { base } = this; base !== undefined; { base } = base) {
+      payloads.push(base.payload);
+    }
+    return payloads.reverse().flatMap((payload) => fromBinary(PayloadSchema, payload).messages);
   }
 
   /** The same view without a base. */

@@ -1,106 +1,172 @@
-// What a client keeps of views: within its bounds, and only what is new is asked for.
+// What threads keep of the views that they assembled.
 
-import { isMessage } from "@bufbuild/protobuf";
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 
-import {
-  assistant,
-  byId,
-  Client,
-  StreamAssembleRequestSchema,
-  system,
-  text,
-  user,
-  type Message,
-  type Thread,
-} from "../src/core.js";
 import { HeldView, ViewCache } from "../src/cache.js";
-import { Between } from "./between.js";
-import { Daemon } from "./daemon.js";
+import { text, user } from "../src/messages.js";
 
-/** Numbers that look drawn, the same in each run. */
-function draws(seed: number): (below: number) => number {
-  let state = seed + 1;
-  return (below) => {
-    state = (state * 48271) % 2147483647;
-    return state % below;
-  };
+/** What a view costs beside its payload, which is a message's text and 10 bytes or so around it. */
+const OVERHEAD = 512;
+
+const view = (head: string, size: number, base?: HeldView): HeldView =>
+  HeldView.of(head, base, [user("x".repeat(size))]);
+
+/** What is inside of a cache. */
+interface Inside {
+  readonly used: number;
+  readonly views: ReadonlyMap<string, HeldView>;
+  readonly named: ReadonlyMap<string, HeldView>;
 }
 
-const texts = async (thread: Thread): Promise<string[]> => (await thread.messages()).map(text);
+/** Checks that the cache is within its bound, that its sums are right, and that a view that is kept has all its bases kept. */
+function check(cache: ViewCache, bound: number): void {
+  const { used, views, named } = cache as unknown as Inside;
+  let names = 0;
+  let sum = 0;
+  for (const kept of views.values()) {
+    sum += kept.cost;
+    names += kept.names.size;
+    for (const name of kept.names) {
+      assert.equal(named.get(name), kept);
+    }
+    for (let { base } = kept; base !== undefined; { base } = base) {
+      assert.equal(views.get(base.head), base, `a base of ${kept.head} is not kept`);
+    }
+  }
+  assert.deepEqual([sum, names], [used, named.size]);
+  assert.ok(used <= bound, `${String(used)} bytes of ${String(bound)}`);
+}
 
-await suite("the cache", async () => {
-  await test("a view is that of its bases and its own", () => {
+await suite("the cache of views", async () => {
+  await test("views share their bases", () => {
     const cache = new ViewCache(1 << 20);
-    const base = HeldView.of("a", undefined, [user("1")]);
-    cache.put(base);
-    cache.put(HeldView.of("b", base, [user("2")]));
-    assert.deepEqual(cache.get("b")?.messages().map(text), ["1", "2"]);
-    cache.name("chat/1", "b");
-    assert.equal(cache.headOf("chat/1"), "b");
-    cache.name("chat/1", "a");
-    assert.equal(cache.headOf("chat/1"), "a");
-    assert.equal(cache.headOf("chat/2"), "");
+    const a = view("a", 1000);
+    const views = [a, view("b", 10, a), view("d", 20, a)];
+    for (const one of views) {
+      assert.ok(cache.put(one));
+    }
+    for (const one of views) {
+      assert.equal(cache.get(one.head), one);
+    }
+    assert.equal(cache.get("e"), undefined);
+    assert.deepEqual(
+      cache
+        .get("b")
+        ?.messages()
+        .map((m) => text(m).length),
+      [1000, 10],
+    );
+    const { used } = cache as unknown as Inside;
+    assert.ok(used > 1030 + 3 * OVERHEAD && used < 1100 + 3 * OVERHEAD, String(used));
   });
 
-  for (const most of [0, 2000, 20_000, 1 << 20]) {
-    await test(`what is kept is within ${String(most)} bytes`, () => {
-      const draw = draws(most);
-      const cache = new ViewCache(most);
-      const heads: string[] = [];
-      const expected = new Map<string, string[]>();
-      let kept = 0;
-      for (let i = 0; i < 500; i++) {
-        const base = draw(4) === 0 ? undefined : cache.get(heads.at(-1 - draw(5)) ?? "");
-        const own = String(i) + "x".repeat(draw(2000));
-        const head = String(i);
-        const put = cache.put(HeldView.of(head, base, [user(own)]));
-        expected.set(head, [...(base === undefined ? [] : (expected.get(base.head) ?? [])), own]);
-        heads.push(head);
-        cache.name(`chat/${String(draw(20))}`, head);
-        kept += put ? 1 : 0;
-        assert.ok(cache.used <= most, `${String(cache.used)} of ${String(most)}`);
-        assert.equal(cache.get(head) !== undefined, put);
-      }
-      for (const [head, own] of expected) {
-        const view = cache.get(head);
-        assert.ok(view === undefined || view.messages().map(text).join() === own.join(), head);
-      }
-      assert.equal(kept > 0, most > 0);
-    });
-  }
+  await test("what was used least recently goes", () => {
+    const cache = new ViewCache(3 * (OVERHEAD + 120));
+    for (const head of ["a", "b", "c"]) {
+      cache.put(view(head, 100));
+    }
+    cache.get("a");
+    cache.put(view("b", 100));
+    cache.put(view("d", 100));
+    assert.deepEqual(
+      ["a", "b", "c", "d"].map((head) => cache.get(head)?.head),
+      ["a", "b", undefined, "d"],
+    );
+  });
 
-  for (const cacheBytes of [0, 64 << 20]) {
-    await test(`only what is new is asked for, with a cache of ${String(cacheBytes)} bytes`, async () => {
-      await using daemon = await Daemon.start();
-      const between = new Between(daemon.target);
-      const asked: string[] = [];
-      between.requests = (_, request) => {
-        if (isMessage(request, StreamAssembleRequestSchema)) {
-          asked.push(request.afterId);
-        }
-        return request;
-      };
-      const client = new Client(between, { cacheBytes });
-      const thread = await client.start({ messageId: "m1", messages: user("1"), system: system("s") });
-      const first = thread.head;
-      await thread.messages();
-      await thread.reply("o1", assistant("2"));
-      const one = await client.start({ messageId: "m2", messages: user("3"), replyTo: "o1" });
-      const two = await client.start({ messageId: "m3", messages: user("4"), replyTo: "o1" });
-      assert.deepEqual(await texts(one), ["s", "1", "2", "3"]);
-      assert.deepEqual(await texts(two), ["s", "1", "2", "4"]);
-      await one.messages();
-      assert.deepEqual(asked, cacheBytes > 0 ? ["", first, first] : ["", "", "", ""]);
-      const given: Message[] = await one.messages();
-      given.splice(0);
-      assert.equal((await texts(one))[0], "s", "the caller owns what it was given");
-      await one.append([assistant("on ".repeat(100)), user("5")]);
-      await one.messages();
-      assert.ok((await one.compact({ summary: "They counted.", summaryOnly: true })).written);
-      assert.deepEqual((await texts(one)).slice(0, 2), ["s", "They counted."]);
-      assert.deepEqual((await client.assemble(byId(one.head))).messages, await one.messages());
-    });
-  }
+  await test("what is too large takes nothing's place", () => {
+    for (const bound of [0, 1000]) {
+      assert.ok(!new ViewCache(bound).put(view("a", 1001)));
+    }
+    const cache = new ViewCache(4000);
+    const a = view("a", 1000);
+    assert.ok(cache.put(a) && cache.put(view("b", 1000)));
+    cache.name("m", "a");
+    for (const large of [view("c", 3500), view("d", 2000, a)]) {
+      assert.ok(!cache.put(large));
+      assert.equal(cache.get(large.head), undefined);
+      cache.name("n", large.head);
+    }
+    assert.ok(cache.get("a") && cache.get("b"));
+    assert.deepEqual([cache.headOf("m"), cache.headOf("n")], ["a", ""]);
+    const full = new ViewCache(view("a", 1000).cost);
+    full.put(view("a", 1000));
+    full.name("m", "a");
+    assert.ok(full.get("a"));
+    assert.equal(full.headOf("m"), "");
+    check(cache, 4000);
+  });
+
+  await test("a view whose base went stands alone", () => {
+    const cache = new ViewCache(3000);
+    const base = view("a", 1);
+    cache.put(base);
+    cache.put(view("x", 2400));
+    assert.equal(cache.get("a"), undefined);
+    cache.put(view("b", 2, base));
+    const kept = cache.get("b");
+    assert.equal(kept?.base, undefined);
+    assert.deepEqual(kept?.messages().map(text), ["x", "xx"]);
+  });
+
+  await test("names lead to views, and go with them", () => {
+    const cache = new ViewCache(2000);
+    cache.name("m", "a");
+    assert.equal(cache.headOf("m"), "");
+    cache.put(view("a", 1));
+    cache.put(view("b", 1));
+    for (const [alias, head] of [
+      ["m", "a"],
+      ["n", "a"],
+      ["m", "b"],
+      ["m", "b"],
+    ] as const) {
+      cache.name(alias, head);
+      check(cache, 2000);
+    }
+    assert.deepEqual([cache.headOf("m"), cache.headOf("n")], ["b", "a"]);
+    cache.put(view("c", 1400));
+    assert.deepEqual([cache.headOf("m"), cache.headOf("n")], ["", ""]);
+    cache.put(view("d", 1));
+    for (let i = 0; i < 100; i++) {
+      cache.name(`name${String(i)}`, "d");
+    }
+    check(cache, 2000);
+  });
+
+  await test("whatever is put, used and named", () => {
+    let seed = 1;
+    const below = (n: number): number => {
+      seed = (seed * 48271) % 2147483647;
+      return seed % n;
+    };
+    const cache = new ViewCache(20_000);
+    for (let step = 0; step < 5000; step++) {
+      const base = cache.get(String(below(60)));
+      const head = String(below(60));
+      switch (below(3)) {
+        case 0:
+          cache.put(view(head, below(3000)));
+          break;
+        case 1:
+          if (base?.head !== head) {
+            cache.put(view(head, below(1000), base));
+          }
+          break;
+        default:
+          cache.name(`name${String(below(20))}`, head);
+      }
+      check(cache, 20_000);
+    }
+  });
+
+  await test("a chain of 50,000 appends that were each read", () => {
+    let last: HeldView | undefined;
+    for (let i = 0; i < 50_000; i++) {
+      last = view(String(i), 1, last);
+    }
+    assert.equal(last?.messages().length, 50_000);
+    assert.equal(last.alone().messages().length, 50_000);
+  });
 });
