@@ -68,7 +68,7 @@ func (c *Client) Verify(ctx context.Context, check Check) iter.Seq2[*transcriptv
 			err = fault(ErrBadReply, "the check was not finished")
 		}
 		if err != nil && !errors.Is(err, errStopped) {
-			yield(nil, err)
+			yield(nil, c.explained(ctx, err, req))
 		}
 	}
 }

@@ -139,7 +139,7 @@ func (c *Client) Assemble(ctx context.Context, head Ref, q Query) (*Assembly, er
 		return frames.end(ctx)
 	})
 	if err != nil {
-		return nil, err
+		return nil, c.explained(ctx, err, c.newFrames(head, q).req)
 	}
 	return whole, nil
 }
@@ -163,7 +163,7 @@ func (c *Client) Frames(ctx context.Context, head Ref, q Query) iter.Seq2[*Assem
 			err = frames.end(ctx)
 		}
 		if err != nil && !errors.Is(err, errStopped) {
-			yield(nil, err)
+			yield(nil, c.explained(ctx, err, frames.req))
 		}
 	}
 }

@@ -271,7 +271,7 @@ func call[Req, Res any](
 		return err
 	})
 	if err != nil {
-		return nil, unsure, err
+		return nil, unsure, c.explained(ctx, err, req)
 	}
 	return res, unsure, nil
 }

@@ -36,6 +36,8 @@ const (
 	ErrNotAResult
 	// ErrParentGiven: a node for a Thread that names a parent of its own.
 	ErrParentGiven
+	// ErrUnsupported: the server is older, and lacks a feature that the call needs; the message names it. Nothing was done.
+	ErrUnsupported
 )
 
 // own is what is said of a reason of this package.
@@ -63,6 +65,8 @@ func (r Reason) own() own {
 		return own{"NOT_A_RESULT", codes.InvalidArgument, "not a tool result"}
 	case ErrParentGiven:
 		return own{"PARENT_GIVEN", codes.InvalidArgument, "a thread's node has the thread's head as parent"}
+	case ErrUnsupported:
+		return own{"UNSUPPORTED", codes.Unimplemented, "the server lacks what the call needs"}
 	default:
 		return own{}
 	}

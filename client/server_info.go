@@ -28,8 +28,8 @@ func (c *Client) ServerInfo(ctx context.Context) (*transcriptv1.ServerInfoRespon
 }
 
 // Supports tells whether the server has a feature: a name of the list in docs/api.md. A request with a field of a feature that a server
-// has not is refused, and an rpc is UNIMPLEMENTED. The Client itself sends such fields only where its caller asks for what they do, and
-// does not ask before: who must do with servers of several versions does.
+// has not is refused, and an rpc is UNIMPLEMENTED: ErrUnsupported, which names the feature. The Client itself sends such fields only where its
+// caller asks for what they do.
 func (c *Client) Supports(ctx context.Context, feature string) (bool, error) {
 	info, err := c.ServerInfo(ctx)
 	if err != nil {

@@ -174,6 +174,14 @@ func TestAdmin(t *testing.T) {
 	if info.ServerVersion == "" || len(info.StoreId) != 32 || info.Limits.GetAliasBytes() != 512 || !must(c.Supports(ctx, "presets"))(t) {
 		t.Errorf("got %v", info)
 	}
+	// The SDK names each that an older server lacks: client/features.go.
+	known := []string{
+		"alias_deletes", "alias_order", "alias_revisions", "delete_aliases", "get_nodes", "last_messages", "namespaces", "note_costs",
+		"opaque_parts", "presets", "verify_cursor",
+	}
+	if !slices.Equal(slices.Sorted(slices.Values(info.Features)), known) {
+		t.Errorf("features %v, the SDK knows %v", info.Features, known)
+	}
 	reports := collect(t, c.Verify(ctx, client.Check{MaxBytesPerSecond: 1 << 30}))
 	last := reports[len(reports)-1]
 	if !last.Done || last.NodesChecked != 2 || last.ProblemsFound != 0 {
