@@ -116,6 +116,12 @@ await suite("tools of a thread", async () => {
     assert.match(await run('{"query": "zebra"}'), /^- assistant feed /);
     assert.match(await run('{"query": "[zZ]ebra", "regexp": true}'), /^- assistant feed /);
     assert.match(await run('{"query": "(?i)zebra", "regexp": true}'), /^- assistant feed /);
+    const crossing = call("z2", "feed", `\u{1f993} ${"x".repeat(5000)} crossing`);
+    await thread.append(assistant("", [call("s3", "search_history", '{"query": "crossing"}'), crossing]));
+    assert.match(await run('{"query": "CROSSING"}'), /^- assistant feed .*: x{65} crossing\n$/);
+    const began = performance.now();
+    assert.equal(await run({ query: "(x+x+)+z|^\\{.query.: .cross", regexp: true }), "Nothing was found.");
+    assert.ok(performance.now() - began < 5000, "a pattern takes too long");
     for (let i = 0; i < 12; i++) {
       await thread.append(user(`zebra ${String(i)}`));
     }

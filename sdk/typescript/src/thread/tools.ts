@@ -1,6 +1,7 @@
 // Tools that an agent can hand to its model, ready made.
 
 import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { RE2JS } from "re2js";
 
 import { scopeOf, type CallOptions, type Scope } from "../call.js";
 import type { Client } from "../client/client.js";
@@ -285,7 +286,7 @@ function isOfTools(name: string | undefined): boolean {
 /**
  * What a message matches in besides calls of the tools themselves: a hit names only the first part that matches, and behind a call may come
  * another tool's, or a text. undefined: there is nothing else, as in a result of the tools, or it cannot be told here: of a redacted search,
- * since only the server knows what is a secret, and of a pattern that JavaScript reads otherwise.
+ * since only the server knows what is a secret.
  */
 async function hitBehind(c: Client, request: SearchInit, hit: SearchHit, scope: Scope): Promise<SearchHit | undefined> {
   const pattern = patternOf(request);
@@ -311,14 +312,13 @@ async function hitBehind(c: Client, request: SearchInit, hit: SearchHit, scope: 
   return undefined;
 }
 
-/** The pattern of a search; undefined where JavaScript has none like it. */
-function patternOf({ text, regexp = "" }: SearchInit): RegExp | undefined {
-  if (text !== undefined) {
-    return new RegExp(text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"), "iu");
-  }
-  const foldless = regexp.replace(/^\(\?i\)/, "");
+/**
+ * The pattern of a search, read as the server reads it and matched in time that grows with the text alone: a model wrote it, and its RegExp could
+ * take years. undefined where this side has none like it.
+ */
+function patternOf({ text, regexp = "" }: SearchInit): RE2JS | undefined {
   try {
-    return new RegExp(foldless, foldless === regexp ? "u" : "iu");
+    return text === undefined ? RE2JS.compile(regexp) : RE2JS.compile(RE2JS.quote(text), RE2JS.CASE_INSENSITIVE);
   } catch {
     return undefined;
   }
@@ -342,12 +342,13 @@ async function partsOf(c: Client, { place, partIndex }: SearchHit, scope: Scope)
 }
 
 /** Some 200 characters of a part around its first match, a third of them before it, as the server's excerpts are. */
-function around(part: Part, pattern: RegExp): string | undefined {
+function around(part: Part, pattern: RE2JS): string | undefined {
   const chars = 200;
   const third = Math.floor(chars / 3);
   for (const text of textsOf(part)) {
-    const at = text === "" ? -1 : text.search(pattern);
-    if (at >= 0) {
+    const found = pattern.matcher(text);
+    if (text !== "" && found.find()) {
+      const at = found.start();
       const before = Array.from(text.slice(0, at));
       const behind = Array.from(text.slice(at));
       return before.slice(-third).join("") + behind.slice(0, chars - third).join("");
