@@ -52,15 +52,23 @@ const MAX_TIMEOUT_MS = 99_999_999;
 /** The milliseconds before a deadline from which on a stream that breaks is one whose deadline has passed by the server's clock. */
 const EARLY_MS = 50;
 
+/** The most that setTimeout takes. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 /** Makes calls until it is closed. */
 export class Caller {
-  private readonly closing = new AbortController();
+  private closed = false;
+  /** What is under way. One signal for all would have as many listeners, of which Node warns. */
+  private readonly open = new Set<Ends>();
 
   constructor(private readonly options: CallerOptions) {}
 
   /** Ends calls under way and refuses others. */
   close(): void {
-    this.closing.abort();
+    this.closed = true;
+    for (const ends of this.open) {
+      ends.abort();
+    }
   }
 
   /** The scope, with the client's deadline where it has none. */
@@ -147,15 +155,18 @@ export class Caller {
   ): AsyncGenerator<T, void, undefined> {
     this.mayBegin(scope);
     const { idleMs } = this.options;
-    const ends = new Ends([scope.signal, this.closing.signal]);
-    const idle = new AbortController();
-    const unlink = ends.also(idle.signal);
+    const ends = new Ends(scope.signal, this.open);
+    const idle = { passed: false };
     let timer: ReturnType<typeof setTimeout> | undefined;
     const wait = (): void => {
       if (Number.isFinite(idleMs)) {
-        timer = setTimeout(() => {
-          idle.abort();
-        }, idleMs);
+        timer = setTimeout(
+          () => {
+            idle.passed = true;
+            ends.abort();
+          },
+          Math.min(idleMs, MAX_TIMER_MS),
+        );
       }
     };
     wait();
@@ -166,21 +177,20 @@ export class Caller {
         wait();
       }
     } catch (error) {
-      if (idle.signal.aborted && !this.closing.signal.aborted && scope.signal?.aborted !== true) {
+      if (idle.passed && !this.closed && scope.signal?.aborted !== true) {
         throw new TranscriptError("DEADLINE_EXCEEDED", "DEADLINE_EXCEEDED", `no frame for ${String(idleMs)} ms`);
       }
       throw this.told(scope, error);
     } finally {
       clearTimeout(timer);
       ends.abort(); // a stream whose consumer wants no more
-      unlink();
       ends.end();
     }
   }
 
   /** Sends a request once. */
   private async attempt<T>(scope: Scope, send: (options: ConnectCallOptions) => Promise<T>): Promise<T> {
-    const ends = new Ends([scope.signal, this.closing.signal]);
+    const ends = new Ends(scope.signal, this.open);
     try {
       return await send({ signal: ends.signal, ...timeoutOf(scope) });
     } catch (error) {
@@ -192,7 +202,7 @@ export class Caller {
 
   /** Throws where the client is closed, the caller has aborted, or there is no time. */
   private mayBegin(scope: Scope): void {
-    if (this.closing.signal.aborted) {
+    if (this.closed) {
       throw undone(fault("CLOSED"));
     }
     scope.signal?.throwIfAborted();
@@ -208,7 +218,7 @@ export class Caller {
     if (scope.signal?.aborted === true) {
       return abortedFor(scope.signal.reason);
     }
-    if (this.closing.signal.aborted) {
+    if (this.closed) {
       return fault("CLOSED");
     }
     const told = typed(error, false);
@@ -233,7 +243,7 @@ export class Caller {
     if (wait === undefined) {
       return false;
     }
-    const ends = new Ends([scope.signal, this.closing.signal]);
+    const ends = new Ends(scope.signal, this.open);
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, wait);
       ends.signal.addEventListener("abort", () => {
@@ -254,16 +264,21 @@ function timeoutOf(scope: Scope): { timeoutMs?: number } {
   return { timeoutMs: Math.min(MAX_TIMEOUT_MS, Math.max(1, Math.ceil(scope.deadline - performance.now()))) };
 }
 
-/** A signal that ends with the first of several, and leaves no listener on them behind. */
+/** A signal of something under way, which the caller's signal and close abort. end lets go of both. */
 class Ends {
   private readonly controller = new AbortController();
-  private readonly unlinks: (() => void)[] = [];
+  private readonly follow = (): void => {
+    this.controller.abort(this.given?.reason);
+  };
 
-  constructor(signals: readonly (AbortSignal | undefined)[]) {
-    for (const signal of signals) {
-      if (signal !== undefined) {
-        this.unlinks.push(this.also(signal));
-      }
+  constructor(
+    private readonly given: AbortSignal | undefined,
+    private readonly open: Set<Ends>,
+  ) {
+    open.add(this);
+    given?.addEventListener("abort", this.follow);
+    if (given?.aborted === true) {
+      this.follow();
     }
   }
 
@@ -271,27 +286,12 @@ class Ends {
     return this.controller.signal;
   }
 
-  /** Ends with a further signal; gives what unlinks it. */
-  also(signal: AbortSignal): () => void {
-    const abort = (): void => {
-      this.controller.abort(signal.reason);
-    };
-    if (signal.aborted) {
-      abort();
-    }
-    signal.addEventListener("abort", abort);
-    return () => {
-      signal.removeEventListener("abort", abort);
-    };
-  }
-
   abort(): void {
     this.controller.abort();
   }
 
   end(): void {
-    for (const unlink of this.unlinks) {
-      unlink();
-    }
+    this.open.delete(this);
+    this.given?.removeEventListener("abort", this.follow);
   }
 }
