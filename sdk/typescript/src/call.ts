@@ -9,7 +9,7 @@ import { Pauses, transient, type Retry } from "./retry.js";
 export interface CallOptions {
   /**
    * Ends the call: it fails with the signal's reason, as it is. Of a write that was under way mayHaveHappened tells whether it may have taken
-   * place.
+   * place; of a reason that is no object, such as a text, it always says so.
    */
   readonly signal?: AbortSignal | undefined;
   /**

@@ -201,7 +201,10 @@ export function abortedFor(reason: unknown): unknown {
  */
 export function mayHaveHappened(error: unknown): boolean {
   if (!(error instanceof TranscriptError)) {
-    return typeof error === "object" && error !== null && aborted.has(error);
+    if (error !== undefined && Object(error) !== error) {
+      return true; // no object: what a caller aborted a call for, of which nothing can be noted
+    }
+    return aborted.has(error as object);
   }
   if (error.retried || error.undone) {
     return error.retried;

@@ -113,6 +113,20 @@ await suite("arguments that cannot be", async () => {
     assert.deepEqual(fake.calls, []);
   });
 
+  await test("one that is aborted for a text may have", async () => {
+    const controller = new AbortController();
+    const fake = new Fake({
+      PutNode: () => {
+        controller.abort("the user left");
+        throw broken();
+      },
+    });
+    const put = new Client(fake).put({ messages: [user("hi")] }, { signal: controller.signal });
+    await assert.rejects(put, (error) => error === "the user left" && mayHaveHappened(error));
+    assert.equal(fake.calls.length, 1);
+    assert.ok(!mayHaveHappened(undefined) && !mayHaveHappened(new Error("of somebody else")));
+  });
+
   await test("one that is aborted in a pause behind an attempt that may have taken place may have", async () => {
     const controller = new AbortController();
     const fake = new Fake({
