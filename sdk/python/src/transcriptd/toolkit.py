@@ -174,12 +174,9 @@ def of_tools(name: str) -> bool:
     return name in (SEARCH, RECALL)
 
 
-def compiled(request: v1.SearchRequest) -> re.Pattern[str] | None:
-    """What a search looks for; None where Python has no such pattern."""
-    try:
-        return re.compile(request.regexp) if request.regexp else re.compile(re.escape(request.text), re.IGNORECASE)
-    except re.error:
-        return None
+def literal(text: str) -> re.Pattern[str]:
+    """What a search for a text looks for."""
+    return re.compile(re.escape(text), re.IGNORECASE)
 
 
 def hit_beside_tools(hit: v1.SearchHit, parts: Iterable[v1.Part], pattern: re.Pattern[str]) -> v1.SearchHit | None:

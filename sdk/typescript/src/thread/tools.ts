@@ -1,8 +1,6 @@
 // Tools that an agent can hand to its model, ready made.
 
 import { timestampDate } from "@bufbuild/protobuf/wkt";
-import { RE2JS } from "re2js";
-
 import { scopeOf, type CallOptions, type Scope } from "../call.js";
 import type { Client } from "../client/client.js";
 import type { SearchInit } from "../client/reads.js";
@@ -286,13 +284,14 @@ function isOfTools(name: string | undefined): boolean {
 /**
  * What a message matches in besides calls of the tools themselves: a hit names only the first part that matches, and behind a call may come
  * another tool's, or a text. undefined: there is nothing else, as in a result of the tools, or it cannot be told here: of a redacted search,
- * since only the server knows what is a secret.
+ * since only the server knows what is a secret, and of a pattern, which a model wrote, and RegExp might match for years.
  */
 async function hitBehind(c: Client, request: SearchInit, hit: SearchHit, scope: Scope): Promise<SearchHit | undefined> {
-  const pattern = patternOf(request);
-  if (request.redact === true || pattern === undefined || (hit.role !== Role.ASSISTANT && isOfTools(hit.toolName))) {
+  const { text } = request;
+  if (request.redact === true || text === undefined || (hit.role !== Role.ASSISTANT && isOfTools(hit.toolName))) {
     return undefined;
   }
+  const pattern = new RegExp(text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "iu");
   const parts = await partsOf(c, hit, scope);
   for (const part of parts.slice(hit.partIndex)) {
     const call = part.kind.case === "toolCall" ? part.kind.value : undefined;
@@ -310,18 +309,6 @@ async function hitBehind(c: Client, request: SearchInit, hit: SearchHit, scope: 
     }
   }
   return undefined;
-}
-
-/**
- * The pattern of a search, read as the server reads it and matched in time that grows with the text alone: a model wrote it, and its RegExp could
- * take years. undefined where this side has none like it.
- */
-function patternOf({ text, regexp = "" }: SearchInit): RE2JS | undefined {
-  try {
-    return text === undefined ? RE2JS.compile(regexp) : RE2JS.compile(RE2JS.quote(text), RE2JS.CASE_INSENSITIVE);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The parts of the message that a hit is in. */
@@ -342,13 +329,12 @@ async function partsOf(c: Client, { place, partIndex }: SearchHit, scope: Scope)
 }
 
 /** Some 200 characters of a part around its first match, a third of them before it, as the server's excerpts are. */
-function around(part: Part, pattern: RE2JS): string | undefined {
+function around(part: Part, pattern: RegExp): string | undefined {
   const chars = 200;
   const third = Math.floor(chars / 3);
   for (const text of textsOf(part)) {
-    const found = pattern.matcher(text);
-    if (text !== "" && found.find()) {
-      const at = found.start();
+    const at = text.search(pattern);
+    if (text !== "" && at >= 0) {
       const before = Array.from(text.slice(0, at));
       const behind = Array.from(text.slice(at));
       return before.slice(-third).join("") + behind.slice(0, chars - third).join("");

@@ -134,12 +134,9 @@ class Tools:
 
     async def _hit_behind(self, request: v1.SearchRequest, hit: v1.SearchHit) -> v1.SearchHit | None:
         """What a message matches in besides calls of the tools themselves: a hit names only the first part that matches, and behind a call may come
-        another tool's, or a text. None: there is nothing else, as in a result of the tools. Redacted, nothing is told of what is behind: only the
-        server takes secrets out."""
-        if request.redact or (hit.role != v1.ROLE_ASSISTANT and toolkit.of_tools(hit.tool_name)):
-            return None
-        pattern = toolkit.compiled(request)
-        if pattern is None:
+        another tool's, or a text. None: there is nothing else, as in a result of the tools. Nothing is told of what is behind in a redacted search,
+        since only the server takes secrets out, and in one for a pattern, which a model wrote, and Python's re might match for years."""
+        if request.redact or request.regexp or (hit.role != v1.ROLE_ASSISTANT and toolkit.of_tools(hit.tool_name)):
             return None
         try:
             node = await self._c.node(by_id(hit.place.node_id))
@@ -148,4 +145,4 @@ class Tools:
         at = hit.place.message_index
         if at >= len(node.messages) or hit.part_index >= len(node.messages[at].parts):
             raise BadReplyError("a hit in what is not there")
-        return toolkit.hit_beside_tools(hit, node.messages[at].parts[hit.part_index :], pattern)
+        return toolkit.hit_beside_tools(hit, node.messages[at].parts[hit.part_index :], toolkit.literal(request.text))
