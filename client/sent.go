@@ -255,11 +255,16 @@ func (t *Thread) load(labels map[string]string) {
 	maps.DeleteFunc(t.sent, func(_ string, s sent) bool { return s.saved })
 	t.labelled = false
 	for key, value := range labels {
-		if replyID, ok := strings.CutPrefix(key, sentLabel); ok && replyID != "" {
+		if replyID, ok := strings.CutPrefix(key, sentLabel); ok && replyID != "" && isNodeID(value) {
 			t.labelled = true
 			t.move(replyID, sent{at: value, saved: true})
 		}
 	}
+}
+
+// isNodeID tells whether a label holds a node's id. Labels are anybody's to set: one that holds something else says nothing of a message.
+func isNodeID(label string) bool {
+	return len(label) == 64 && strings.Trim(label, "0123456789abcdef") == ""
 }
 
 // move makes a message move along, if there is room. t.mu is held.

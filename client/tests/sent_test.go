@@ -33,6 +33,21 @@ func replies(t *testing.T, c *client.Client, replyTo string, want ...*transcript
 	shows(t, next, append(want, more)...)
 }
 
+// Labels are anybody's to set: one of this kind that names no node is in no append's way, and stays.
+func TestAForeignLabelOfSentIsPassedOver(t *testing.T) {
+	ctx, c := t.Context(), newLink(t).client()
+	thread := begun(t, c)
+	must(c.SetAliases(ctx, client.AliasMove{
+		Name: thread.Alias(), Target: client.ByAlias(thread.Alias()), If: client.HeadIs(thread.Head()),
+		Labels: map[string]string{"sent/o1": "yes"},
+	}))(t)
+	resumed := must(c.Resume(ctx, "m1"))(t)
+	ok(t, resumed.Append(ctx, asks))
+	if labels := must(c.Resolve(ctx, thread.Alias()))(t).Alias.Labels; labels["sent/o1"] != "yes" {
+		t.Errorf("labels %v", labels)
+	}
+}
+
 // A message that is seen inside a run is the run: who replies to it later finds the run as it ended, whatever ended it.
 func TestAMessageSeenInsideARunIsTheRun(t *testing.T) {
 	last := client.Assistant("That is all.")

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 /** The packages that the core may need: none of them needs Node. */
-const ALLOWED = /^(@bufbuild\/protobuf|@connectrpc\/connect|@noble\/hashes|re2js)(\/|$)/;
+const ALLOWED = /^(@bufbuild\/protobuf|@connectrpc\/connect|@noble\/hashes)(\/|$)/;
 
 /** The modules that a compiled module needs, and theirs; and the packages. */
 function graph(entry: string): { modules: Set<string>; packages: Set<string> } {
