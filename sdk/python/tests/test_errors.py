@@ -111,6 +111,12 @@ def test_details_of_another_domain_or_of_no_status_are_no_reason() -> None:
     assert str(error) == "ABORTED: said"
 
 
+def test_a_field_that_the_message_tells_is_told_once() -> None:
+    violation = transcriptd.Violation("regexp", "must be an RE2 pattern")
+    error = transcriptd.InvalidPatternError("regexp: must be an RE2 pattern", violations=[violation])
+    assert str(error) == "INVALID_PATTERN: regexp: must be an RE2 pattern"
+
+
 def test_what_may_have_happened() -> None:
     assert not transcriptd.may_have_happened(None)
     assert not transcriptd.may_have_happened(ValueError())

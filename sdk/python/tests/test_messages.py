@@ -70,3 +70,11 @@ def test_messages() -> None:
 def test_wrong_types_are_named(made: Any, told: str) -> None:
     with pytest.raises(TypeError, match=told):
         made()
+
+
+def test_half_a_surrogate_pair_names_the_argument() -> None:
+    for broken in ("a\ud800", "\udc00"):
+        with pytest.raises(ValueError, match=r"^text has a surrogate by itself"):
+            make.user(broken)
+        with pytest.raises(ValueError, match=r"^text has a surrogate by itself"):
+            make.result(make.call("c", "f", ""), broken)

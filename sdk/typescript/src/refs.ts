@@ -105,6 +105,13 @@ export function mustBeString(argument: string, value: unknown): string {
   return value;
 }
 
+/** A TypeError that names the argument and says what it has, unless the value is an object. */
+export function mustBeObject(argument: string, value: unknown, what: string): void {
+  if (typeof value !== "object" || value === null) {
+    throw new TypeError(`${argument} must be an object ${what}`);
+  }
+}
+
 function mustBeBigint(argument: string, value: unknown): bigint {
   if (typeof value !== "bigint") {
     throw new TypeError(`${argument} must be a bigint, as results have it`);

@@ -50,6 +50,12 @@ await suite("arguments that cannot be", async () => {
     assert.deepEqual(fake.calls, []);
   });
 
+  await test("what begins a thread is an object", async () => {
+    const fake = new Fake({});
+    await assert.rejects(new Client(fake).start(any(undefined)), /^TypeError: turn must be an object with messageId and messages$/);
+    assert.deepEqual(fake.calls, []);
+  });
+
   const options: [string, ClientOptions][] = [
     ["namespace", { namespace: any(5) }],
     ["deadlineMs", { deadlineMs: 0 }],

@@ -115,7 +115,9 @@ class TranscriptError(Exception):
 
     def __str__(self) -> str:
         name = self.reason or self.unknown_reason or self.code.name
-        rules = "; ".join(v.field if v.rule in self.message else f"{v.field}: {v.rule}" for v in self.violations)
+        # The service's message tells the first rule, most often with its field.
+        told = [(v.field in self.message, v.rule in self.message, v) for v in self.violations]
+        rules = "; ".join(v.field if rule else f"{v.field}: {v.rule}" for field, rule, v in told if not (field and rule))
         return ": ".join(part for part in (name, self.message, rules) if part)
 
     def __reduce__(self) -> tuple[Callable[..., TranscriptError], tuple[Any, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import v1
+from . import _check, v1
 from .texts import UNKNOWN_RESULT
 
 
@@ -20,7 +20,7 @@ def user(text: str) -> v1.Message:
 
 def assistant(text: str, *calls: v1.ToolCall) -> v1.Message:
     """An assistant message of a text, which may be empty where there are calls, and calls."""
-    _str("text", text)
+    _check.text("text", text)
     parts = [v1.Part(text=text)] if text or not calls else []
     parts.extend(v1.Part(tool_call=_call(f"calls[{i}]", one)) for i, one in enumerate(calls))
     return v1.Message(role=v1.ROLE_ASSISTANT, parts=parts)
@@ -30,7 +30,7 @@ def call(id: str, name: str, arguments: str) -> v1.ToolCall:
     """A tool call with the arguments as the model wrote them."""
     if isinstance(arguments, (dict, list)):
         raise TypeError("arguments must be the text that the model wrote, as a str: json.dumps makes one of an object")
-    return v1.ToolCall(id=_str("id", id), name=_str("name", name), arguments=_str("arguments", arguments))
+    return v1.ToolCall(id=_check.text("id", id), name=_check.text("name", name), arguments=_check.text("arguments", arguments))
 
 
 def result(call: v1.ToolCall, text: str, *, is_error: bool = False) -> v1.Message:
@@ -57,7 +57,7 @@ def opaque(kind: str, data: bytes) -> v1.Message:
     """
     if not isinstance(data, (bytes, bytearray)):
         raise TypeError(f"data must be bytes, not {type(data).__name__}")
-    return v1.Message(role=v1.ROLE_SYSTEM, parts=[v1.Part(opaque=v1.Opaque(type=_str("kind", kind), data=bytes(data)))])
+    return v1.Message(role=v1.ROLE_SYSTEM, parts=[v1.Part(opaque=v1.Opaque(type=_check.text("kind", kind), data=bytes(data)))])
 
 
 def is_opaque(message: v1.Message) -> bool:
@@ -76,13 +76,7 @@ def calls(message: v1.Message) -> list[v1.ToolCall]:
 
 
 def _message(role: v1.Role, text: str) -> v1.Message:
-    return v1.Message(role=role, parts=[v1.Part(text=_str("text", text))])
-
-
-def _str(name: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{name} must be a str, not {type(value).__name__}")
-    return value
+    return v1.Message(role=role, parts=[v1.Part(text=_check.text("text", text))])
 
 
 def _call(name: str, value: Any) -> v1.ToolCall:

@@ -5,7 +5,7 @@ import { fault, isReason, mayHaveHappened } from "../errors.js";
 import type { Message } from "../gen/transcript/v1/message_pb.js";
 import type { Pending } from "../ledger.js";
 import { chatAlias } from "../names.js";
-import { byAlias, byId, headIs, mustBeString, mustNotExist } from "../refs.js";
+import { byAlias, byId, headIs, mustBeObject, mustBeString, mustNotExist } from "../refs.js";
 import type { Outcome } from "../runs.js";
 import { repeatablePut } from "../retry.js";
 import { aliasOf, asList, ended } from "../thread/appends.js";
@@ -66,6 +66,7 @@ export class Client extends Administration {
    */
   async start(turn: Turn, options?: CallOptions): Promise<Thread> {
     const scope = scopeOf(options);
+    mustBeObject("turn", turn, "with messageId and messages");
     const { replyTo = "", chat = "", notes, metadata } = turn;
     const system = asList(turn.system ?? []);
     const state = new ThreadState(aliasOf(turn.messageId), chat === "" ? "" : chatAlias(chat));

@@ -9,7 +9,7 @@ import { fault, isReason, TranscriptError } from "../errors.js";
 import type { Message, ToolCall } from "../gen/transcript/v1/message_pb.js";
 import { RecallToolCallRequestSchema, View, type MessagePlace } from "../gen/transcript/v1/transcript_service_pb.js";
 import { openCalls, text, unknownResult } from "../messages.js";
-import { byId, mustBeString, mustNotExist, nodeRef } from "../refs.js";
+import { byId, mustBeObject, mustBeString, mustNotExist, nodeRef } from "../refs.js";
 import { withDepth } from "../texts.js";
 import type { NodeInit } from "../writes.js";
 import { asList } from "./appends.js";
@@ -192,6 +192,7 @@ export class Thread extends Compacting {
    */
   async spawn(spawn: Spawn, options?: CallOptions): Promise<Thread> {
     const scope = scopeOf(options);
+    mustBeObject("spawn", spawn, "with alias and messages");
     const { alias, callId, inherit, metadata = {} } = spawn;
     if (mustBeString("alias", alias) === "") {
       throw fault("NO_NAME");
