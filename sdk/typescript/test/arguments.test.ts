@@ -52,7 +52,10 @@ await suite("arguments that cannot be", async () => {
 
   await test("what begins a thread is an object", async () => {
     const fake = new Fake({});
-    await assert.rejects(new Client(fake).start(any(undefined)), /^TypeError: turn must be an object with messageId and messages$/);
+    await assert.rejects(
+      new Client(fake).start(any(undefined)),
+      /^TypeError: turn must be an object with messageId and messages$/,
+    );
     assert.deepEqual(fake.calls, []);
   });
 
