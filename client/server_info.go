@@ -2,11 +2,15 @@ package client
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
+	"github.com/transcriptd/transcriptd/client/internal/features"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -36,4 +40,29 @@ func (c *Client) Supports(ctx context.Context, feature string) (bool, error) {
 		return false, err
 	}
 	return slices.Contains(info.Features, feature), nil
+}
+
+// explained is the error of a call, and ErrUnsupported where it is that of a server that lacks a feature which the request needs.
+func (c *Client) explained(ctx context.Context, err error, req any) error {
+	var refused *Error
+	request, ok := req.(proto.Message)
+	if !ok || !errors.As(err, &refused) || refused.Code != codes.Unimplemented && refused.Reason != ErrMalformedRequest {
+		return err
+	}
+	needed := features.Needed(request)
+	if len(needed) == 0 {
+		return err
+	}
+	info, infoErr := c.ServerInfo(ctx)
+	if infoErr != nil {
+		return err
+	}
+	missing := slices.DeleteFunc(needed, func(feature string) bool { return slices.Contains(info.Features, feature) })
+	if len(missing) == 0 {
+		return err
+	}
+	return &Error{
+		Code: codes.Unimplemented, Reason: ErrUnsupported, Message: ErrUnsupported.own().text + ": " + strings.Join(missing, ", "),
+		RequestID: refused.RequestID, Retried: refused.Retried,
+	}
 }

@@ -174,7 +174,7 @@ func TestAdmin(t *testing.T) {
 	if info.ServerVersion == "" || len(info.StoreId) != 32 || info.Limits.GetAliasBytes() != 512 || !must(c.Supports(ctx, "presets"))(t) {
 		t.Errorf("got %v", info)
 	}
-	// The SDK names each that an older server lacks: client/features.go.
+	// The SDK names each that an older server lacks: client/internal/features.
 	known := []string{
 		"alias_deletes", "alias_order", "alias_revisions", "delete_aliases", "get_nodes", "last_messages", "namespaces", "note_costs",
 		"opaque_parts", "presets", "verify_cursor",

@@ -1,17 +1,16 @@
-package client
+// Package features knows which features of a server (docs/api.md) a request needs.
+package features
 
 import (
-	"context"
-	"errors"
+	"maps"
 	"slices"
 	"strings"
 
-	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// featureOf is the feature of a server (docs/api.md) that a request needs in which a message, or a field that is set, has this name; "": none.
+// featureOf is the feature that a request needs in which a message, or a field that is set, has this name; "": none.
 func featureOf(name protoreflect.FullName) string {
 	switch strings.TrimPrefix(string(name), "transcript.v1.") {
 	case "DeleteAliasesRequest":
@@ -41,8 +40,16 @@ func featureOf(name protoreflect.FullName) string {
 	return ""
 }
 
-// needed adds the features that a message needs, and those that it holds.
-func needed(m protoreflect.Message, features map[string]bool) {
+// Needed are the features that a request needs, sorted.
+func Needed(request proto.Message) []string {
+	found := map[string]bool{}
+	add(request.ProtoReflect(), found)
+	delete(found, "")
+	return slices.Sorted(maps.Keys(found))
+}
+
+// add adds the features that a message needs, and those that it holds; "" among them.
+func add(m protoreflect.Message, features map[string]bool) {
 	features[featureOf(m.Descriptor().FullName())] = true
 	m.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
 		features[featureOf(field.FullName())] = true
@@ -50,44 +57,11 @@ func needed(m protoreflect.Message, features map[string]bool) {
 		case field.Message() == nil || field.IsMap():
 		case field.IsList():
 			for i := range value.List().Len() {
-				needed(value.List().Get(i).Message(), features)
+				add(value.List().Get(i).Message(), features)
 			}
 		default:
-			needed(value.Message(), features)
+			add(value.Message(), features)
 		}
 		return true
 	})
-	delete(features, "")
-}
-
-// explained is the error of a call, and ErrUnsupported where it is that of a server that lacks a feature which the request needs.
-func (c *Client) explained(ctx context.Context, err error, req any) error {
-	var refused *Error
-	message, ok := req.(proto.Message)
-	if !ok || !errors.As(err, &refused) || refused.Code != codes.Unimplemented && refused.Reason != ErrMalformedRequest {
-		return err
-	}
-	features := map[string]bool{}
-	if needed(message.ProtoReflect(), features); len(features) == 0 {
-		return err
-	}
-	info, infoErr := c.ServerInfo(ctx)
-	if infoErr != nil {
-		return err
-	}
-	var missing []string
-	for feature := range features {
-		if !slices.Contains(info.Features, feature) {
-			missing = append(missing, feature)
-		}
-	}
-	if len(missing) == 0 {
-		return err
-	}
-	slices.Sort(missing)
-	unsupported := &Error{
-		Code: codes.Unimplemented, Reason: ErrUnsupported, Message: ErrUnsupported.own().text + ": " + strings.Join(missing, ", "),
-		RequestID: refused.RequestID, Retried: refused.Retried,
-	}
-	return unsupported
 }
