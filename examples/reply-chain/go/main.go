@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"sync"
 
 	"github.com/transcriptd/transcriptd/client"
@@ -49,6 +50,9 @@ func run(ctx context.Context, args []string) error {
 // answerAll answers what is in the inbox and has no line in the outbox, several messages at once. A message waits for the one that it
 // replies to, and is left where that failed.
 func (a *agent) answerAll(ctx context.Context, atOnce int) error {
+	if _, err := os.Stat(filepath.Join(a.files.dir, "inbox.jsonl")); err != nil {
+		return fmt.Errorf("there is no inbox to read (--dir names its folder): %w", err)
+	}
 	inbox, err := read[letter](a.files, "inbox.jsonl")
 	if err != nil {
 		return err

@@ -55,6 +55,8 @@ class Files:
         self._folder = folder
 
     def inbox(self) -> list[Letter]:
+        if not (self._folder / "inbox.jsonl").exists():
+            raise FileNotFoundError(f"there is no inbox to read in {self._folder} (--dir names its folder)")
         return [Letter(**line) for line in self._lines("inbox.jsonl")]
 
     def outbox(self) -> list[Reply]:

@@ -45,6 +45,9 @@ export class Files {
   }
 
   inbox(): Letter[] {
+    if (this.#read("inbox.jsonl") === undefined) {
+      throw new Error(`there is no inbox to read in ${this.#folder} (--dir names its folder)`);
+    }
     return this.#lines<Letter>("inbox.jsonl");
   }
 

@@ -59,15 +59,25 @@ async function answerAll(agent: Agent, files: Files, atOnce: number): Promise<bo
   return (await Promise.all(answers.values())).every(Boolean);
 }
 
-const { values: given } = parseArgs({
-  options: {
-    dir: { type: "string", default: "sample" }, // with inbox.jsonl and notes/; the others are written there
-    server: { type: "string", default: "127.0.0.1:7420" },
-    namespace: { type: "string", default: "reply-chain" },
-    "at-once": { type: "string", default: "4" },
-    "compact-at": { type: "string", default: "4000" },
-  },
-});
+/** The options; one that is not known ends the agent. */
+function options() {
+  try {
+    return parseArgs({
+      options: {
+        dir: { type: "string", default: "sample" }, // with inbox.jsonl and notes/; the others are written there
+        server: { type: "string", default: "127.0.0.1:7420" },
+        namespace: { type: "string", default: "reply-chain" },
+        "at-once": { type: "string", default: "4" },
+        "compact-at": { type: "string", default: "4000" },
+      },
+    }).values;
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : String(error));
+    process.exit(2);
+  }
+}
+
+const given = options();
 
 /** An option that is a whole number above 0. */
 function wholeNumber(option: "at-once" | "compact-at"): number {
