@@ -74,6 +74,97 @@ func (Scope) EnumDescriptor() ([]byte, []int) {
 	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{0}
 }
 
+// What is wrong, and so what to do: docs/operations.md has a row for each kind. A server may have kinds that
+// are not listed here.
+type ProblemKind int32
+
+const (
+	// An older server does not tell.
+	ProblemKind_PROBLEM_KIND_UNSPECIFIED ProblemKind = 0
+	// A file of the engine is damaged.
+	ProblemKind_PROBLEM_KIND_FILE ProblemKind = 1
+	// A row of the store's own: its format and header, the keys of page tokens, the names and numbers of
+	// namespaces.
+	ProblemKind_PROBLEM_KIND_STORE ProblemKind = 2
+	// A row that should not be there: of an unknown table, or of no namespace that has a name.
+	ProblemKind_PROBLEM_KIND_STRAY ProblemKind = 3
+	// A node that cannot be read, or whose parent cannot be read.
+	ProblemKind_PROBLEM_KIND_NODE ProblemKind = 4
+	// A node whose bytes are not those that its id is computed from.
+	ProblemKind_PROBLEM_KIND_CONTENT ProblemKind = 5
+	// A header or a fork path that differs from what follows from the node and its parent.
+	ProblemKind_PROBLEM_KIND_FOLD ProblemKind = 6
+	// An index entry that is missing, differs, or belongs to nothing.
+	ProblemKind_PROBLEM_KIND_INDEX ProblemKind = 7
+	// A counter that differs from what there is.
+	ProblemKind_PROBLEM_KIND_COUNTERS ProblemKind = 8
+	// An alias, or a past state of one, that cannot be read, contradicts another, or points to no node.
+	ProblemKind_PROBLEM_KIND_ALIAS ProblemKind = 9
+	// The settings of a namespace.
+	ProblemKind_PROBLEM_KIND_SETTINGS ProblemKind = 10
+	// The time of a last put that cannot be read, or is of no node.
+	ProblemKind_PROBLEM_KIND_LAST_PUT ProblemKind = 11
+)
+
+// Enum value maps for ProblemKind.
+var (
+	ProblemKind_name = map[int32]string{
+		0:  "PROBLEM_KIND_UNSPECIFIED",
+		1:  "PROBLEM_KIND_FILE",
+		2:  "PROBLEM_KIND_STORE",
+		3:  "PROBLEM_KIND_STRAY",
+		4:  "PROBLEM_KIND_NODE",
+		5:  "PROBLEM_KIND_CONTENT",
+		6:  "PROBLEM_KIND_FOLD",
+		7:  "PROBLEM_KIND_INDEX",
+		8:  "PROBLEM_KIND_COUNTERS",
+		9:  "PROBLEM_KIND_ALIAS",
+		10: "PROBLEM_KIND_SETTINGS",
+		11: "PROBLEM_KIND_LAST_PUT",
+	}
+	ProblemKind_value = map[string]int32{
+		"PROBLEM_KIND_UNSPECIFIED": 0,
+		"PROBLEM_KIND_FILE":        1,
+		"PROBLEM_KIND_STORE":       2,
+		"PROBLEM_KIND_STRAY":       3,
+		"PROBLEM_KIND_NODE":        4,
+		"PROBLEM_KIND_CONTENT":     5,
+		"PROBLEM_KIND_FOLD":        6,
+		"PROBLEM_KIND_INDEX":       7,
+		"PROBLEM_KIND_COUNTERS":    8,
+		"PROBLEM_KIND_ALIAS":       9,
+		"PROBLEM_KIND_SETTINGS":    10,
+		"PROBLEM_KIND_LAST_PUT":    11,
+	}
+)
+
+func (x ProblemKind) Enum() *ProblemKind {
+	p := new(ProblemKind)
+	*p = x
+	return p
+}
+
+func (x ProblemKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ProblemKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_transcript_v1_admin_service_proto_enumTypes[1].Descriptor()
+}
+
+func (ProblemKind) Type() protoreflect.EnumType {
+	return &file_transcript_v1_admin_service_proto_enumTypes[1]
+}
+
+func (x ProblemKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ProblemKind.Descriptor instead.
+func (ProblemKind) EnumDescriptor() ([]byte, []int) {
+	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{1}
+}
+
 // Request of NamespaceStats.
 type NamespaceStatsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -506,7 +597,9 @@ type VerifyProblem struct {
 	Problem string `protobuf:"bytes,2,opt,name=problem,proto3" json:"problem,omitempty"`
 	// The namespace. Empty if the problem is in none, such as a damaged file, or rows whose namespace has lost
 	// its name.
-	Namespace     string `protobuf:"bytes,3,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Namespace string `protobuf:"bytes,3,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// What kind of problem it is.
+	Kind          ProblemKind `protobuf:"varint,4,opt,name=kind,proto3,enum=transcript.v1.ProblemKind" json:"kind,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -560,6 +653,13 @@ func (x *VerifyProblem) GetNamespace() string {
 		return x.Namespace
 	}
 	return ""
+}
+
+func (x *VerifyProblem) GetKind() ProblemKind {
+	if x != nil {
+		return x.Kind
+	}
+	return ProblemKind_PROBLEM_KIND_UNSPECIFIED
 }
 
 // A progress report of Verify, sent at least every second. The last one has `done = true`. The counts include
@@ -684,6 +784,171 @@ func (x *VerifyResponse) GetCursor() string {
 	return ""
 }
 
+// Request of Backup.
+type BackupRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The namespace. Not allowed with SCOPE_STORE.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// What to write. Default SCOPE_NAMESPACE.
+	Scope Scope `protobuf:"varint,2,opt,name=scope,proto3,enum=transcript.v1.Scope" json:"scope,omitempty"`
+	// `ArchiveEnd.cursor` of the archive to go on from, which has the same namespaces. Empty: everything.
+	SinceCursor []byte `protobuf:"bytes,3,opt,name=since_cursor,json=sinceCursor,proto3" json:"since_cursor,omitempty"`
+	// The digest of that archive: 32 bytes. Required with `since_cursor`, and only with it.
+	SinceDigest []byte `protobuf:"bytes,4,opt,name=since_digest,json=sinceDigest,proto3" json:"since_digest,omitempty"`
+	// The most bytes of nodes to read in one second, on average. 0: no limit.
+	MaxBytesPerSecond int64 `protobuf:"varint,5,opt,name=max_bytes_per_second,json=maxBytesPerSecond,proto3" json:"max_bytes_per_second,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *BackupRequest) Reset() {
+	*x = BackupRequest{}
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BackupRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BackupRequest) ProtoMessage() {}
+
+func (x *BackupRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
+func (*BackupRequest) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *BackupRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *BackupRequest) GetScope() Scope {
+	if x != nil {
+		return x.Scope
+	}
+	return Scope_SCOPE_UNSPECIFIED
+}
+
+func (x *BackupRequest) GetSinceCursor() []byte {
+	if x != nil {
+		return x.SinceCursor
+	}
+	return nil
+}
+
+func (x *BackupRequest) GetSinceDigest() []byte {
+	if x != nil {
+		return x.SinceDigest
+	}
+	return nil
+}
+
+func (x *BackupRequest) GetMaxBytesPerSecond() int64 {
+	if x != nil {
+		return x.MaxBytesPerSecond
+	}
+	return 0
+}
+
+// A piece of an archive. The pieces of all responses in order are the archive. The last response has
+// `done = true`. A stream that ends without it was cut.
+type BackupResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The piece: at most 256 KiB. Empty in a report of progress.
+	Data []byte `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	// Nodes written so far.
+	Nodes int64 `protobuf:"varint,2,opt,name=nodes,proto3" json:"nodes,omitempty"`
+	// Aliases written so far.
+	Aliases int64 `protobuf:"varint,3,opt,name=aliases,proto3" json:"aliases,omitempty"`
+	// Whether this is the last response.
+	Done bool `protobuf:"varint,4,opt,name=done,proto3" json:"done,omitempty"`
+	// The digest of the whole archive: 32 bytes. In the last response only.
+	Digest        []byte `protobuf:"bytes,5,opt,name=digest,proto3" json:"digest,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BackupResponse) Reset() {
+	*x = BackupResponse{}
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BackupResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BackupResponse) ProtoMessage() {}
+
+func (x *BackupResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BackupResponse.ProtoReflect.Descriptor instead.
+func (*BackupResponse) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *BackupResponse) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+func (x *BackupResponse) GetNodes() int64 {
+	if x != nil {
+		return x.Nodes
+	}
+	return 0
+}
+
+func (x *BackupResponse) GetAliases() int64 {
+	if x != nil {
+		return x.Aliases
+	}
+	return 0
+}
+
+func (x *BackupResponse) GetDone() bool {
+	if x != nil {
+		return x.Done
+	}
+	return false
+}
+
+func (x *BackupResponse) GetDigest() []byte {
+	if x != nil {
+		return x.Digest
+	}
+	return nil
+}
+
 var File_transcript_v1_admin_service_proto protoreflect.FileDescriptor
 
 const file_transcript_v1_admin_service_proto_rawDesc = "" +
@@ -717,11 +982,12 @@ const file_transcript_v1_admin_service_proto_rawDesc = "" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x16\n" +
 	"\x06cursor\x18\x02 \x01(\tR\x06cursor\x12*\n" +
 	"\x05scope\x18\x03 \x01(\x0e2\x14.transcript.v1.ScopeR\x05scope\x12/\n" +
-	"\x14max_bytes_per_second\x18\x04 \x01(\x03R\x11maxBytesPerSecond\"`\n" +
+	"\x14max_bytes_per_second\x18\x04 \x01(\x03R\x11maxBytesPerSecond\"\x90\x01\n" +
 	"\rVerifyProblem\x12\x17\n" +
 	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12\x18\n" +
 	"\aproblem\x18\x02 \x01(\tR\aproblem\x12\x1c\n" +
-	"\tnamespace\x18\x03 \x01(\tR\tnamespace\"\xdd\x02\n" +
+	"\tnamespace\x18\x03 \x01(\tR\tnamespace\x12.\n" +
+	"\x04kind\x18\x04 \x01(\x0e2\x1a.transcript.v1.ProblemKindR\x04kind\"\xdd\x02\n" +
 	"\x0eVerifyResponse\x12#\n" +
 	"\rnodes_checked\x18\x01 \x01(\x03R\fnodesChecked\x12'\n" +
 	"\x0fentries_checked\x18\x02 \x01(\x03R\x0eentriesChecked\x128\n" +
@@ -731,15 +997,42 @@ const file_transcript_v1_admin_service_proto_rawDesc = "" +
 	"\tnamespace\x18\x06 \x01(\tR\tnamespace\x12-\n" +
 	"\x12namespaces_checked\x18\a \x01(\x03R\x11namespacesChecked\x12#\n" +
 	"\rfiles_checked\x18\b \x01(\x03R\ffilesChecked\x12\x16\n" +
-	"\x06cursor\x18\t \x01(\tR\x06cursor*D\n" +
+	"\x06cursor\x18\t \x01(\tR\x06cursor\"\xd0\x01\n" +
+	"\rBackupRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12*\n" +
+	"\x05scope\x18\x02 \x01(\x0e2\x14.transcript.v1.ScopeR\x05scope\x12!\n" +
+	"\fsince_cursor\x18\x03 \x01(\fR\vsinceCursor\x12!\n" +
+	"\fsince_digest\x18\x04 \x01(\fR\vsinceDigest\x12/\n" +
+	"\x14max_bytes_per_second\x18\x05 \x01(\x03R\x11maxBytesPerSecond\"\x80\x01\n" +
+	"\x0eBackupResponse\x12\x12\n" +
+	"\x04data\x18\x01 \x01(\fR\x04data\x12\x14\n" +
+	"\x05nodes\x18\x02 \x01(\x03R\x05nodes\x12\x18\n" +
+	"\aaliases\x18\x03 \x01(\x03R\aaliases\x12\x12\n" +
+	"\x04done\x18\x04 \x01(\bR\x04done\x12\x16\n" +
+	"\x06digest\x18\x05 \x01(\fR\x06digest*D\n" +
 	"\x05Scope\x12\x15\n" +
 	"\x11SCOPE_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fSCOPE_NAMESPACE\x10\x01\x12\x0f\n" +
-	"\vSCOPE_STORE\x10\x022\x8f\x02\n" +
+	"\vSCOPE_STORE\x10\x02*\xbb\x02\n" +
+	"\vProblemKind\x12\x1c\n" +
+	"\x18PROBLEM_KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11PROBLEM_KIND_FILE\x10\x01\x12\x16\n" +
+	"\x12PROBLEM_KIND_STORE\x10\x02\x12\x16\n" +
+	"\x12PROBLEM_KIND_STRAY\x10\x03\x12\x15\n" +
+	"\x11PROBLEM_KIND_NODE\x10\x04\x12\x18\n" +
+	"\x14PROBLEM_KIND_CONTENT\x10\x05\x12\x15\n" +
+	"\x11PROBLEM_KIND_FOLD\x10\x06\x12\x16\n" +
+	"\x12PROBLEM_KIND_INDEX\x10\a\x12\x19\n" +
+	"\x15PROBLEM_KIND_COUNTERS\x10\b\x12\x16\n" +
+	"\x12PROBLEM_KIND_ALIAS\x10\t\x12\x19\n" +
+	"\x15PROBLEM_KIND_SETTINGS\x10\n" +
+	"\x12\x19\n" +
+	"\x15PROBLEM_KIND_LAST_PUT\x10\v2\xd8\x02\n" +
 	"\fAdminService\x12]\n" +
 	"\x0eNamespaceStats\x12$.transcript.v1.NamespaceStatsRequest\x1a%.transcript.v1.NamespaceStatsResponse\x12W\n" +
 	"\fSetNamespace\x12\".transcript.v1.SetNamespaceRequest\x1a#.transcript.v1.SetNamespaceResponse\x12G\n" +
-	"\x06Verify\x12\x1c.transcript.v1.VerifyRequest\x1a\x1d.transcript.v1.VerifyResponse0\x01BCZAgithub.com/transcriptd/transcriptd/gen/transcript/v1;transcriptv1b\x06proto3"
+	"\x06Verify\x12\x1c.transcript.v1.VerifyRequest\x1a\x1d.transcript.v1.VerifyResponse0\x01\x12G\n" +
+	"\x06Backup\x12\x1c.transcript.v1.BackupRequest\x1a\x1d.transcript.v1.BackupResponse0\x01BCZAgithub.com/transcriptd/transcriptd/gen/transcript/v1;transcriptv1b\x06proto3"
 
 var (
 	file_transcript_v1_admin_service_proto_rawDescOnce sync.Once
@@ -753,36 +1046,43 @@ func file_transcript_v1_admin_service_proto_rawDescGZIP() []byte {
 	return file_transcript_v1_admin_service_proto_rawDescData
 }
 
-var file_transcript_v1_admin_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_transcript_v1_admin_service_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_transcript_v1_admin_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_transcript_v1_admin_service_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_transcript_v1_admin_service_proto_goTypes = []any{
 	(Scope)(0),                     // 0: transcript.v1.Scope
-	(*NamespaceStatsRequest)(nil),  // 1: transcript.v1.NamespaceStatsRequest
-	(*NamespaceStatsResponse)(nil), // 2: transcript.v1.NamespaceStatsResponse
-	(*NamespaceSettings)(nil),      // 3: transcript.v1.NamespaceSettings
-	(*SetNamespaceRequest)(nil),    // 4: transcript.v1.SetNamespaceRequest
-	(*SetNamespaceResponse)(nil),   // 5: transcript.v1.SetNamespaceResponse
-	(*VerifyRequest)(nil),          // 6: transcript.v1.VerifyRequest
-	(*VerifyProblem)(nil),          // 7: transcript.v1.VerifyProblem
-	(*VerifyResponse)(nil),         // 8: transcript.v1.VerifyResponse
+	(ProblemKind)(0),               // 1: transcript.v1.ProblemKind
+	(*NamespaceStatsRequest)(nil),  // 2: transcript.v1.NamespaceStatsRequest
+	(*NamespaceStatsResponse)(nil), // 3: transcript.v1.NamespaceStatsResponse
+	(*NamespaceSettings)(nil),      // 4: transcript.v1.NamespaceSettings
+	(*SetNamespaceRequest)(nil),    // 5: transcript.v1.SetNamespaceRequest
+	(*SetNamespaceResponse)(nil),   // 6: transcript.v1.SetNamespaceResponse
+	(*VerifyRequest)(nil),          // 7: transcript.v1.VerifyRequest
+	(*VerifyProblem)(nil),          // 8: transcript.v1.VerifyProblem
+	(*VerifyResponse)(nil),         // 9: transcript.v1.VerifyResponse
+	(*BackupRequest)(nil),          // 10: transcript.v1.BackupRequest
+	(*BackupResponse)(nil),         // 11: transcript.v1.BackupResponse
 }
 var file_transcript_v1_admin_service_proto_depIdxs = []int32{
-	3, // 0: transcript.v1.NamespaceStatsResponse.settings:type_name -> transcript.v1.NamespaceSettings
-	3, // 1: transcript.v1.SetNamespaceRequest.settings:type_name -> transcript.v1.NamespaceSettings
-	3, // 2: transcript.v1.SetNamespaceResponse.settings:type_name -> transcript.v1.NamespaceSettings
-	0, // 3: transcript.v1.VerifyRequest.scope:type_name -> transcript.v1.Scope
-	7, // 4: transcript.v1.VerifyResponse.problems:type_name -> transcript.v1.VerifyProblem
-	1, // 5: transcript.v1.AdminService.NamespaceStats:input_type -> transcript.v1.NamespaceStatsRequest
-	4, // 6: transcript.v1.AdminService.SetNamespace:input_type -> transcript.v1.SetNamespaceRequest
-	6, // 7: transcript.v1.AdminService.Verify:input_type -> transcript.v1.VerifyRequest
-	2, // 8: transcript.v1.AdminService.NamespaceStats:output_type -> transcript.v1.NamespaceStatsResponse
-	5, // 9: transcript.v1.AdminService.SetNamespace:output_type -> transcript.v1.SetNamespaceResponse
-	8, // 10: transcript.v1.AdminService.Verify:output_type -> transcript.v1.VerifyResponse
-	8, // [8:11] is the sub-list for method output_type
-	5, // [5:8] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	4,  // 0: transcript.v1.NamespaceStatsResponse.settings:type_name -> transcript.v1.NamespaceSettings
+	4,  // 1: transcript.v1.SetNamespaceRequest.settings:type_name -> transcript.v1.NamespaceSettings
+	4,  // 2: transcript.v1.SetNamespaceResponse.settings:type_name -> transcript.v1.NamespaceSettings
+	0,  // 3: transcript.v1.VerifyRequest.scope:type_name -> transcript.v1.Scope
+	1,  // 4: transcript.v1.VerifyProblem.kind:type_name -> transcript.v1.ProblemKind
+	8,  // 5: transcript.v1.VerifyResponse.problems:type_name -> transcript.v1.VerifyProblem
+	0,  // 6: transcript.v1.BackupRequest.scope:type_name -> transcript.v1.Scope
+	2,  // 7: transcript.v1.AdminService.NamespaceStats:input_type -> transcript.v1.NamespaceStatsRequest
+	5,  // 8: transcript.v1.AdminService.SetNamespace:input_type -> transcript.v1.SetNamespaceRequest
+	7,  // 9: transcript.v1.AdminService.Verify:input_type -> transcript.v1.VerifyRequest
+	10, // 10: transcript.v1.AdminService.Backup:input_type -> transcript.v1.BackupRequest
+	3,  // 11: transcript.v1.AdminService.NamespaceStats:output_type -> transcript.v1.NamespaceStatsResponse
+	6,  // 12: transcript.v1.AdminService.SetNamespace:output_type -> transcript.v1.SetNamespaceResponse
+	9,  // 13: transcript.v1.AdminService.Verify:output_type -> transcript.v1.VerifyResponse
+	11, // 14: transcript.v1.AdminService.Backup:output_type -> transcript.v1.BackupResponse
+	11, // [11:15] is the sub-list for method output_type
+	7,  // [7:11] is the sub-list for method input_type
+	7,  // [7:7] is the sub-list for extension type_name
+	7,  // [7:7] is the sub-list for extension extendee
+	0,  // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_transcript_v1_admin_service_proto_init() }
@@ -796,8 +1096,8 @@ func file_transcript_v1_admin_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_transcript_v1_admin_service_proto_rawDesc), len(file_transcript_v1_admin_service_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   8,
+			NumEnums:      2,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

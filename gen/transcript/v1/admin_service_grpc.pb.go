@@ -22,6 +22,7 @@ const (
 	AdminService_NamespaceStats_FullMethodName = "/transcript.v1.AdminService/NamespaceStats"
 	AdminService_SetNamespace_FullMethodName   = "/transcript.v1.AdminService/SetNamespace"
 	AdminService_Verify_FullMethodName         = "/transcript.v1.AdminService/Verify"
+	AdminService_Backup_FullMethodName         = "/transcript.v1.AdminService/Backup"
 )
 
 // AdminServiceClient is the client API for AdminService service.
@@ -58,6 +59,14 @@ type AdminServiceClient interface {
 	// Errors: INVALID_PAGE_TOKEN (the cursor belongs to another scope, another store or another version of the
 	// server: start without a cursor).
 	Verify(ctx context.Context, in *VerifyRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[VerifyResponse], error)
+	// Writes what a namespace has, or the whole store, as an archive (docs/archive.md): the state of one moment
+	// during the call, with everything that was acknowledged before the call. Writers do not wait, and no read of
+	// the store waits for the client.
+	//
+	// With `since` the archive has what was put, set or deleted since another one of the same store.
+	//
+	// Errors: INVALID_FIELD (`since_cursor` is of another store).
+	Backup(ctx context.Context, in *BackupRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[BackupResponse], error)
 }
 
 type adminServiceClient struct {
@@ -107,6 +116,25 @@ func (c *adminServiceClient) Verify(ctx context.Context, in *VerifyRequest, opts
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type AdminService_VerifyClient = grpc.ServerStreamingClient[VerifyResponse]
 
+func (c *adminServiceClient) Backup(ctx context.Context, in *BackupRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[BackupResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &AdminService_ServiceDesc.Streams[1], AdminService_Backup_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[BackupRequest, BackupResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AdminService_BackupClient = grpc.ServerStreamingClient[BackupResponse]
+
 // AdminServiceServer is the server API for AdminService service.
 // All implementations must embed UnimplementedAdminServiceServer
 // for forward compatibility.
@@ -141,6 +169,14 @@ type AdminServiceServer interface {
 	// Errors: INVALID_PAGE_TOKEN (the cursor belongs to another scope, another store or another version of the
 	// server: start without a cursor).
 	Verify(*VerifyRequest, grpc.ServerStreamingServer[VerifyResponse]) error
+	// Writes what a namespace has, or the whole store, as an archive (docs/archive.md): the state of one moment
+	// during the call, with everything that was acknowledged before the call. Writers do not wait, and no read of
+	// the store waits for the client.
+	//
+	// With `since` the archive has what was put, set or deleted since another one of the same store.
+	//
+	// Errors: INVALID_FIELD (`since_cursor` is of another store).
+	Backup(*BackupRequest, grpc.ServerStreamingServer[BackupResponse]) error
 	mustEmbedUnimplementedAdminServiceServer()
 }
 
@@ -159,6 +195,9 @@ func (UnimplementedAdminServiceServer) SetNamespace(context.Context, *SetNamespa
 }
 func (UnimplementedAdminServiceServer) Verify(*VerifyRequest, grpc.ServerStreamingServer[VerifyResponse]) error {
 	return status.Error(codes.Unimplemented, "method Verify not implemented")
+}
+func (UnimplementedAdminServiceServer) Backup(*BackupRequest, grpc.ServerStreamingServer[BackupResponse]) error {
+	return status.Error(codes.Unimplemented, "method Backup not implemented")
 }
 func (UnimplementedAdminServiceServer) mustEmbedUnimplementedAdminServiceServer() {}
 func (UnimplementedAdminServiceServer) testEmbeddedByValue()                      {}
@@ -228,6 +267,17 @@ func _AdminService_Verify_Handler(srv interface{}, stream grpc.ServerStream) err
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type AdminService_VerifyServer = grpc.ServerStreamingServer[VerifyResponse]
 
+func _AdminService_Backup_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(BackupRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(AdminServiceServer).Backup(m, &grpc.GenericServerStream[BackupRequest, BackupResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AdminService_BackupServer = grpc.ServerStreamingServer[BackupResponse]
+
 // AdminService_ServiceDesc is the grpc.ServiceDesc for AdminService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -248,6 +298,11 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "Verify",
 			Handler:       _AdminService_Verify_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "Backup",
+			Handler:       _AdminService_Backup_Handler,
 			ServerStreams: true,
 		},
 	},

@@ -440,6 +440,63 @@ func (FindingKind) EnumDescriptor() ([]byte, []int) {
 	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{6}
 }
 
+// How far a run loop is at a message.
+type LoopPhase int32
+
+const (
+	// No run loop has begun.
+	LoopPhase_LOOP_PHASE_UNSPECIFIED LoopPhase = 0
+	// The user has spoken, and nobody has answered.
+	LoopPhase_LOOP_PHASE_ASKED LoopPhase = 1
+	// A message of the assistant or of a tool came since.
+	LoopPhase_LOOP_PHASE_WORKING LoopPhase = 2
+	// An outcome ended it.
+	LoopPhase_LOOP_PHASE_ENDED LoopPhase = 3
+)
+
+// Enum value maps for LoopPhase.
+var (
+	LoopPhase_name = map[int32]string{
+		0: "LOOP_PHASE_UNSPECIFIED",
+		1: "LOOP_PHASE_ASKED",
+		2: "LOOP_PHASE_WORKING",
+		3: "LOOP_PHASE_ENDED",
+	}
+	LoopPhase_value = map[string]int32{
+		"LOOP_PHASE_UNSPECIFIED": 0,
+		"LOOP_PHASE_ASKED":       1,
+		"LOOP_PHASE_WORKING":     2,
+		"LOOP_PHASE_ENDED":       3,
+	}
+)
+
+func (x LoopPhase) Enum() *LoopPhase {
+	p := new(LoopPhase)
+	*p = x
+	return p
+}
+
+func (x LoopPhase) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (LoopPhase) Descriptor() protoreflect.EnumDescriptor {
+	return file_transcript_v1_transcript_service_proto_enumTypes[7].Descriptor()
+}
+
+func (LoopPhase) Type() protoreflect.EnumType {
+	return &file_transcript_v1_transcript_service_proto_enumTypes[7]
+}
+
+func (x LoopPhase) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use LoopPhase.Descriptor instead.
+func (LoopPhase) EnumDescriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{7}
+}
+
 // The reason why Compact wrote nothing.
 type NotWrittenReason int32
 
@@ -474,11 +531,11 @@ func (x NotWrittenReason) String() string {
 }
 
 func (NotWrittenReason) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[7].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[8].Descriptor()
 }
 
 func (NotWrittenReason) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[7]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[8]
 }
 
 func (x NotWrittenReason) Number() protoreflect.EnumNumber {
@@ -487,7 +544,7 @@ func (x NotWrittenReason) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use NotWrittenReason.Descriptor instead.
 func (NotWrittenReason) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{7}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{8}
 }
 
 // The state of a run loop.
@@ -534,11 +591,11 @@ func (x RunLoopState) String() string {
 }
 
 func (RunLoopState) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[8].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[9].Descriptor()
 }
 
 func (RunLoopState) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[8]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[9]
 }
 
 func (x RunLoopState) Number() protoreflect.EnumNumber {
@@ -547,7 +604,7 @@ func (x RunLoopState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RunLoopState.Descriptor instead.
 func (RunLoopState) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{8}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{9}
 }
 
 // The end of a run, as its agent states it with the metadata "run/end" of a node. An outcome closes the run
@@ -596,11 +653,11 @@ func (x RunOutcome) String() string {
 }
 
 func (RunOutcome) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[9].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[10].Descriptor()
 }
 
 func (RunOutcome) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[9]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[10]
 }
 
 func (x RunOutcome) Number() protoreflect.EnumNumber {
@@ -609,7 +666,7 @@ func (x RunOutcome) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RunOutcome.Descriptor instead.
 func (RunOutcome) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{9}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{10}
 }
 
 // The state of a tool call.
@@ -653,11 +710,11 @@ func (x ToolCallState) String() string {
 }
 
 func (ToolCallState) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[10].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[11].Descriptor()
 }
 
 func (ToolCallState) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[10]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[11]
 }
 
 func (x ToolCallState) Number() protoreflect.EnumNumber {
@@ -666,7 +723,7 @@ func (x ToolCallState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ToolCallState.Descriptor instead.
 func (ToolCallState) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{10}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{11}
 }
 
 // The field of a part that matches.
@@ -718,11 +775,11 @@ func (x SearchField) String() string {
 }
 
 func (SearchField) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[11].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[12].Descriptor()
 }
 
 func (SearchField) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[11]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[12]
 }
 
 func (x SearchField) Number() protoreflect.EnumNumber {
@@ -731,7 +788,7 @@ func (x SearchField) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SearchField.Descriptor instead.
 func (SearchField) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{11}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{12}
 }
 
 // The amount that Describe returns.
@@ -775,11 +832,11 @@ func (x DescribeMode) String() string {
 }
 
 func (DescribeMode) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[12].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[13].Descriptor()
 }
 
 func (DescribeMode) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[12]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[13]
 }
 
 func (x DescribeMode) Number() protoreflect.EnumNumber {
@@ -788,7 +845,7 @@ func (x DescribeMode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use DescribeMode.Descriptor instead.
 func (DescribeMode) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{12}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{13}
 }
 
 // What a spawned chain has of its spawner's chain, as the metadata "spawn/inherits" of its first node states
@@ -833,11 +890,11 @@ func (x Inheritance) String() string {
 }
 
 func (Inheritance) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[13].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[14].Descriptor()
 }
 
 func (Inheritance) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[13]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[14]
 }
 
 func (x Inheritance) Number() protoreflect.EnumNumber {
@@ -846,7 +903,7 @@ func (x Inheritance) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Inheritance.Descriptor instead.
 func (Inheritance) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{13}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{14}
 }
 
 // A reference to a node.
@@ -2005,6 +2062,209 @@ func (x *PutNodesResponse) GetNodes() []*PutNodeResponse {
 	return nil
 }
 
+// Request of PutArchivedNodes.
+type PutArchivedNodesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The namespace.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The nodes: 1 to 1,000. Parents, and nodes that are covered, exist already or stand before. They have at
+	// most 10,000 messages, and at most 10,000 tool calls and results, in all.
+	Nodes         []*ArchivedNode `protobuf:"bytes,2,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PutArchivedNodesRequest) Reset() {
+	*x = PutArchivedNodesRequest{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PutArchivedNodesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PutArchivedNodesRequest) ProtoMessage() {}
+
+func (x *PutArchivedNodesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PutArchivedNodesRequest.ProtoReflect.Descriptor instead.
+func (*PutArchivedNodesRequest) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *PutArchivedNodesRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *PutArchivedNodesRequest) GetNodes() []*ArchivedNode {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
+// A node, as it is hashed, and what is known of it beside.
+type ArchivedNode struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The canonical encoding of the NodeEnvelope, of which the node's id is the hash.
+	Envelope []byte `protobuf:"bytes,1,opt,name=envelope,proto3" json:"envelope,omitempty"`
+	// The canonical encoding of the Payload.
+	Payload []byte `protobuf:"bytes,2,opt,name=payload,proto3" json:"payload,omitempty"`
+	// The canonical encoding of the Metadata. Empty without metadata.
+	Metadata []byte `protobuf:"bytes,3,opt,name=metadata,proto3" json:"metadata,omitempty"`
+	// The salt. Empty without one.
+	Salt []byte `protobuf:"bytes,4,opt,name=salt,proto3" json:"salt,omitempty"`
+	// When the node was first put, by the clock of the server. In PutArchivedNodes: absent, or later than the
+	// server's clock, means now.
+	FirstPutAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=first_put_at,json=firstPutAt,proto3" json:"first_put_at,omitempty"`
+	// The notes of its messages: none, or one for each.
+	Notes []*MessageNote `protobuf:"bytes,6,rep,name=notes,proto3" json:"notes,omitempty"`
+	// On a compaction node: where its messages come from. Required there.
+	Copies        *CompactionCopies `protobuf:"bytes,7,opt,name=copies,proto3" json:"copies,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ArchivedNode) Reset() {
+	*x = ArchivedNode{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ArchivedNode) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ArchivedNode) ProtoMessage() {}
+
+func (x *ArchivedNode) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ArchivedNode.ProtoReflect.Descriptor instead.
+func (*ArchivedNode) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *ArchivedNode) GetEnvelope() []byte {
+	if x != nil {
+		return x.Envelope
+	}
+	return nil
+}
+
+func (x *ArchivedNode) GetPayload() []byte {
+	if x != nil {
+		return x.Payload
+	}
+	return nil
+}
+
+func (x *ArchivedNode) GetMetadata() []byte {
+	if x != nil {
+		return x.Metadata
+	}
+	return nil
+}
+
+func (x *ArchivedNode) GetSalt() []byte {
+	if x != nil {
+		return x.Salt
+	}
+	return nil
+}
+
+func (x *ArchivedNode) GetFirstPutAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.FirstPutAt
+	}
+	return nil
+}
+
+func (x *ArchivedNode) GetNotes() []*MessageNote {
+	if x != nil {
+		return x.Notes
+	}
+	return nil
+}
+
+func (x *ArchivedNode) GetCopies() *CompactionCopies {
+	if x != nil {
+		return x.Copies
+	}
+	return nil
+}
+
+// Response of PutArchivedNodes.
+type PutArchivedNodesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The results, one for each node of the request, in the same order.
+	Nodes         []*PutNodeResponse `protobuf:"bytes,1,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PutArchivedNodesResponse) Reset() {
+	*x = PutArchivedNodesResponse{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PutArchivedNodesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PutArchivedNodesResponse) ProtoMessage() {}
+
+func (x *PutArchivedNodesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PutArchivedNodesResponse.ProtoReflect.Descriptor instead.
+func (*PutArchivedNodesResponse) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *PutArchivedNodesResponse) GetNodes() []*PutNodeResponse {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
 // A change of an alias: set it to an existing node, or delete it.
 type AliasMove struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2025,7 +2285,7 @@ type AliasMove struct {
 
 func (x *AliasMove) Reset() {
 	*x = AliasMove{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[14]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2037,7 +2297,7 @@ func (x *AliasMove) String() string {
 func (*AliasMove) ProtoMessage() {}
 
 func (x *AliasMove) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[14]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2050,7 +2310,7 @@ func (x *AliasMove) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasMove.ProtoReflect.Descriptor instead.
 func (*AliasMove) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{14}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *AliasMove) GetName() string {
@@ -2101,7 +2361,7 @@ type AliasRequest struct {
 
 func (x *AliasRequest) Reset() {
 	*x = AliasRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[15]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2113,7 +2373,7 @@ func (x *AliasRequest) String() string {
 func (*AliasRequest) ProtoMessage() {}
 
 func (x *AliasRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[15]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2126,7 +2386,7 @@ func (x *AliasRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasRequest.ProtoReflect.Descriptor instead.
 func (*AliasRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{15}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *AliasRequest) GetNamespace() string {
@@ -2154,7 +2414,7 @@ type AliasResponse struct {
 
 func (x *AliasResponse) Reset() {
 	*x = AliasResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[16]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2166,7 +2426,7 @@ func (x *AliasResponse) String() string {
 func (*AliasResponse) ProtoMessage() {}
 
 func (x *AliasResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[16]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2179,7 +2439,7 @@ func (x *AliasResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasResponse.ProtoReflect.Descriptor instead.
 func (*AliasResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{16}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *AliasResponse) GetAliases() []*AliasResult {
@@ -2204,7 +2464,7 @@ type DeleteAliasRequest struct {
 
 func (x *DeleteAliasRequest) Reset() {
 	*x = DeleteAliasRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[17]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2216,7 +2476,7 @@ func (x *DeleteAliasRequest) String() string {
 func (*DeleteAliasRequest) ProtoMessage() {}
 
 func (x *DeleteAliasRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[17]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2229,7 +2489,7 @@ func (x *DeleteAliasRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteAliasRequest.ProtoReflect.Descriptor instead.
 func (*DeleteAliasRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{17}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *DeleteAliasRequest) GetNamespace() string {
@@ -2268,7 +2528,7 @@ type DeleteAliasResponse struct {
 
 func (x *DeleteAliasResponse) Reset() {
 	*x = DeleteAliasResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[18]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2280,7 +2540,7 @@ func (x *DeleteAliasResponse) String() string {
 func (*DeleteAliasResponse) ProtoMessage() {}
 
 func (x *DeleteAliasResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[18]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2293,7 +2553,7 @@ func (x *DeleteAliasResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteAliasResponse.ProtoReflect.Descriptor instead.
 func (*DeleteAliasResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{18}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *DeleteAliasResponse) GetDeleted() bool {
@@ -2346,7 +2606,7 @@ type DeleteAliasesRequest struct {
 
 func (x *DeleteAliasesRequest) Reset() {
 	*x = DeleteAliasesRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[19]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2358,7 +2618,7 @@ func (x *DeleteAliasesRequest) String() string {
 func (*DeleteAliasesRequest) ProtoMessage() {}
 
 func (x *DeleteAliasesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[19]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2371,7 +2631,7 @@ func (x *DeleteAliasesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteAliasesRequest.ProtoReflect.Descriptor instead.
 func (*DeleteAliasesRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{19}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *DeleteAliasesRequest) GetNamespace() string {
@@ -2471,7 +2731,7 @@ type DeleteAliasesResponse struct {
 
 func (x *DeleteAliasesResponse) Reset() {
 	*x = DeleteAliasesResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[20]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2483,7 +2743,7 @@ func (x *DeleteAliasesResponse) String() string {
 func (*DeleteAliasesResponse) ProtoMessage() {}
 
 func (x *DeleteAliasesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[20]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2496,7 +2756,7 @@ func (x *DeleteAliasesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteAliasesResponse.ProtoReflect.Descriptor instead.
 func (*DeleteAliasesResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{20}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *DeleteAliasesResponse) GetAliases() []*AliasInfo {
@@ -2547,7 +2807,7 @@ type AliasInfo struct {
 
 func (x *AliasInfo) Reset() {
 	*x = AliasInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[21]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2559,7 +2819,7 @@ func (x *AliasInfo) String() string {
 func (*AliasInfo) ProtoMessage() {}
 
 func (x *AliasInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[21]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2572,7 +2832,7 @@ func (x *AliasInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasInfo.ProtoReflect.Descriptor instead.
 func (*AliasInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{21}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *AliasInfo) GetName() string {
@@ -2632,7 +2892,7 @@ type DeletedAlias struct {
 
 func (x *DeletedAlias) Reset() {
 	*x = DeletedAlias{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[22]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2644,7 +2904,7 @@ func (x *DeletedAlias) String() string {
 func (*DeletedAlias) ProtoMessage() {}
 
 func (x *DeletedAlias) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[22]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2657,7 +2917,7 @@ func (x *DeletedAlias) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletedAlias.ProtoReflect.Descriptor instead.
 func (*DeletedAlias) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{22}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *DeletedAlias) GetRevision() int64 {
@@ -2700,7 +2960,7 @@ type AliasLoop struct {
 
 func (x *AliasLoop) Reset() {
 	*x = AliasLoop{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[23]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2712,7 +2972,7 @@ func (x *AliasLoop) String() string {
 func (*AliasLoop) ProtoMessage() {}
 
 func (x *AliasLoop) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[23]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2725,7 +2985,7 @@ func (x *AliasLoop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasLoop.ProtoReflect.Descriptor instead.
 func (*AliasLoop) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{23}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *AliasLoop) GetState() RunLoopState {
@@ -2776,7 +3036,7 @@ type ResolveAliasRequest struct {
 
 func (x *ResolveAliasRequest) Reset() {
 	*x = ResolveAliasRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[24]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2788,7 +3048,7 @@ func (x *ResolveAliasRequest) String() string {
 func (*ResolveAliasRequest) ProtoMessage() {}
 
 func (x *ResolveAliasRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[24]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2801,7 +3061,7 @@ func (x *ResolveAliasRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveAliasRequest.ProtoReflect.Descriptor instead.
 func (*ResolveAliasRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{24}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ResolveAliasRequest) GetNamespace() string {
@@ -2831,7 +3091,7 @@ type ResolveAliasResponse struct {
 
 func (x *ResolveAliasResponse) Reset() {
 	*x = ResolveAliasResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[25]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2843,7 +3103,7 @@ func (x *ResolveAliasResponse) String() string {
 func (*ResolveAliasResponse) ProtoMessage() {}
 
 func (x *ResolveAliasResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[25]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2856,7 +3116,7 @@ func (x *ResolveAliasResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveAliasResponse.ProtoReflect.Descriptor instead.
 func (*ResolveAliasResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{25}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ResolveAliasResponse) GetAlias() *AliasInfo {
@@ -2904,7 +3164,7 @@ type ListAliasesRequest struct {
 
 func (x *ListAliasesRequest) Reset() {
 	*x = ListAliasesRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[26]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2916,7 +3176,7 @@ func (x *ListAliasesRequest) String() string {
 func (*ListAliasesRequest) ProtoMessage() {}
 
 func (x *ListAliasesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[26]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2929,7 +3189,7 @@ func (x *ListAliasesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAliasesRequest.ProtoReflect.Descriptor instead.
 func (*ListAliasesRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{26}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ListAliasesRequest) GetNamespace() string {
@@ -3037,7 +3297,7 @@ type ListAliasesResponse struct {
 
 func (x *ListAliasesResponse) Reset() {
 	*x = ListAliasesResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[27]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3049,7 +3309,7 @@ func (x *ListAliasesResponse) String() string {
 func (*ListAliasesResponse) ProtoMessage() {}
 
 func (x *ListAliasesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[27]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3062,7 +3322,7 @@ func (x *ListAliasesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAliasesResponse.ProtoReflect.Descriptor instead.
 func (*ListAliasesResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{27}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ListAliasesResponse) GetAliases() []*AliasInfo {
@@ -3103,7 +3363,7 @@ type ListAliasHistoryRequest struct {
 
 func (x *ListAliasHistoryRequest) Reset() {
 	*x = ListAliasHistoryRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[28]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3115,7 +3375,7 @@ func (x *ListAliasHistoryRequest) String() string {
 func (*ListAliasHistoryRequest) ProtoMessage() {}
 
 func (x *ListAliasHistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[28]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3128,7 +3388,7 @@ func (x *ListAliasHistoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAliasHistoryRequest.ProtoReflect.Descriptor instead.
 func (*ListAliasHistoryRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{28}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ListAliasHistoryRequest) GetNamespace() string {
@@ -3175,7 +3435,7 @@ type AliasHistoryEntry struct {
 
 func (x *AliasHistoryEntry) Reset() {
 	*x = AliasHistoryEntry{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[29]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3187,7 +3447,7 @@ func (x *AliasHistoryEntry) String() string {
 func (*AliasHistoryEntry) ProtoMessage() {}
 
 func (x *AliasHistoryEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[29]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3200,7 +3460,7 @@ func (x *AliasHistoryEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasHistoryEntry.ProtoReflect.Descriptor instead.
 func (*AliasHistoryEntry) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{29}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *AliasHistoryEntry) GetNodeId() string {
@@ -3237,7 +3497,7 @@ type ListAliasHistoryResponse struct {
 
 func (x *ListAliasHistoryResponse) Reset() {
 	*x = ListAliasHistoryResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[30]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3249,7 +3509,7 @@ func (x *ListAliasHistoryResponse) String() string {
 func (*ListAliasHistoryResponse) ProtoMessage() {}
 
 func (x *ListAliasHistoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[30]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3262,7 +3522,7 @@ func (x *ListAliasHistoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAliasHistoryResponse.ProtoReflect.Descriptor instead.
 func (*ListAliasHistoryResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{30}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ListAliasHistoryResponse) GetEntries() []*AliasHistoryEntry {
@@ -3348,7 +3608,7 @@ type Policy struct {
 
 func (x *Policy) Reset() {
 	*x = Policy{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[31]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3360,7 +3620,7 @@ func (x *Policy) String() string {
 func (*Policy) ProtoMessage() {}
 
 func (x *Policy) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[31]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3373,7 +3633,7 @@ func (x *Policy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Policy.ProtoReflect.Descriptor instead.
 func (*Policy) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{31}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Policy) GetMaxRunLoops() int32 {
@@ -3488,7 +3748,7 @@ type ClearToolResults struct {
 
 func (x *ClearToolResults) Reset() {
 	*x = ClearToolResults{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[32]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3500,7 +3760,7 @@ func (x *ClearToolResults) String() string {
 func (*ClearToolResults) ProtoMessage() {}
 
 func (x *ClearToolResults) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[32]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3513,7 +3773,7 @@ func (x *ClearToolResults) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClearToolResults.ProtoReflect.Descriptor instead.
 func (*ClearToolResults) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{32}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ClearToolResults) GetKeep() int32 {
@@ -3549,7 +3809,7 @@ type NodeFacts struct {
 
 func (x *NodeFacts) Reset() {
 	*x = NodeFacts{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[33]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3561,7 +3821,7 @@ func (x *NodeFacts) String() string {
 func (*NodeFacts) ProtoMessage() {}
 
 func (x *NodeFacts) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[33]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3574,7 +3834,7 @@ func (x *NodeFacts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeFacts.ProtoReflect.Descriptor instead.
 func (*NodeFacts) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{33}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *NodeFacts) GetMetadataKeys() []string {
@@ -3632,7 +3892,7 @@ type AssembleRequest struct {
 
 func (x *AssembleRequest) Reset() {
 	*x = AssembleRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[34]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3644,7 +3904,7 @@ func (x *AssembleRequest) String() string {
 func (*AssembleRequest) ProtoMessage() {}
 
 func (x *AssembleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[34]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3657,7 +3917,7 @@ func (x *AssembleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssembleRequest.ProtoReflect.Descriptor instead.
 func (*AssembleRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{34}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *AssembleRequest) GetNamespace() string {
@@ -3783,7 +4043,7 @@ type NodeInfo struct {
 
 func (x *NodeInfo) Reset() {
 	*x = NodeInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[35]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3795,7 +4055,7 @@ func (x *NodeInfo) String() string {
 func (*NodeInfo) ProtoMessage() {}
 
 func (x *NodeInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[35]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3808,7 +4068,7 @@ func (x *NodeInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeInfo.ProtoReflect.Descriptor instead.
 func (*NodeInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{35}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *NodeInfo) GetNodeId() string {
@@ -3896,7 +4156,7 @@ type EnvelopeInfo struct {
 
 func (x *EnvelopeInfo) Reset() {
 	*x = EnvelopeInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[36]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3908,7 +4168,7 @@ func (x *EnvelopeInfo) String() string {
 func (*EnvelopeInfo) ProtoMessage() {}
 
 func (x *EnvelopeInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[36]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3921,7 +4181,7 @@ func (x *EnvelopeInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnvelopeInfo.ProtoReflect.Descriptor instead.
 func (*EnvelopeInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{36}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *EnvelopeInfo) GetParentId() string {
@@ -3983,7 +4243,7 @@ type Finding struct {
 
 func (x *Finding) Reset() {
 	*x = Finding{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[37]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3995,7 +4255,7 @@ func (x *Finding) String() string {
 func (*Finding) ProtoMessage() {}
 
 func (x *Finding) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[37]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4008,7 +4268,7 @@ func (x *Finding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Finding.ProtoReflect.Descriptor instead.
 func (*Finding) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{37}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Finding) GetKind() FindingKind {
@@ -4078,7 +4338,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[38]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4090,7 +4350,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[38]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4103,7 +4363,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{38}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Report) GetMessages() int32 {
@@ -4207,7 +4467,7 @@ type LeftOut struct {
 
 func (x *LeftOut) Reset() {
 	*x = LeftOut{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[39]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4219,7 +4479,7 @@ func (x *LeftOut) String() string {
 func (*LeftOut) ProtoMessage() {}
 
 func (x *LeftOut) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[39]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4232,7 +4492,7 @@ func (x *LeftOut) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeftOut.ProtoReflect.Descriptor instead.
 func (*LeftOut) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{39}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *LeftOut) GetMessages() int32 {
@@ -4279,7 +4539,7 @@ type Window struct {
 
 func (x *Window) Reset() {
 	*x = Window{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[40]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4291,7 +4551,7 @@ func (x *Window) String() string {
 func (*Window) ProtoMessage() {}
 
 func (x *Window) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[40]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4304,7 +4564,7 @@ func (x *Window) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Window.ProtoReflect.Descriptor instead.
 func (*Window) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{40}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Window) GetNodeId() string {
@@ -4365,7 +4625,7 @@ type AssembleResponse struct {
 
 func (x *AssembleResponse) Reset() {
 	*x = AssembleResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[41]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4377,7 +4637,7 @@ func (x *AssembleResponse) String() string {
 func (*AssembleResponse) ProtoMessage() {}
 
 func (x *AssembleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[41]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4390,7 +4650,7 @@ func (x *AssembleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssembleResponse.ProtoReflect.Descriptor instead.
 func (*AssembleResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{41}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *AssembleResponse) GetMessages() []*Message {
@@ -4496,7 +4756,7 @@ type StreamAssembleRequest struct {
 
 func (x *StreamAssembleRequest) Reset() {
 	*x = StreamAssembleRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[42]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4508,7 +4768,7 @@ func (x *StreamAssembleRequest) String() string {
 func (*StreamAssembleRequest) ProtoMessage() {}
 
 func (x *StreamAssembleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[42]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4521,7 +4781,7 @@ func (x *StreamAssembleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamAssembleRequest.ProtoReflect.Descriptor instead.
 func (*StreamAssembleRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{42}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *StreamAssembleRequest) GetNamespace() string {
@@ -4642,7 +4902,7 @@ type StreamAssembleResponse struct {
 
 func (x *StreamAssembleResponse) Reset() {
 	*x = StreamAssembleResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[43]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4654,7 +4914,7 @@ func (x *StreamAssembleResponse) String() string {
 func (*StreamAssembleResponse) ProtoMessage() {}
 
 func (x *StreamAssembleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[43]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4667,7 +4927,7 @@ func (x *StreamAssembleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamAssembleResponse.ProtoReflect.Descriptor instead.
 func (*StreamAssembleResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{43}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *StreamAssembleResponse) GetMessages() []*Message {
@@ -4755,7 +5015,7 @@ type GetNodeRequest struct {
 
 func (x *GetNodeRequest) Reset() {
 	*x = GetNodeRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[44]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4767,7 +5027,7 @@ func (x *GetNodeRequest) String() string {
 func (*GetNodeRequest) ProtoMessage() {}
 
 func (x *GetNodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[44]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4780,7 +5040,7 @@ func (x *GetNodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetNodeRequest.ProtoReflect.Descriptor instead.
 func (*GetNodeRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{44}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *GetNodeRequest) GetNamespace() string {
@@ -4826,13 +5086,15 @@ type GetNodeResponse struct {
 	// Whether more aliases point to the node, or may point to it. The server stops after 10,000 rows, which
 	// include aliases that left the node recently.
 	HasMoreAliases bool `protobuf:"varint,9,opt,name=has_more_aliases,json=hasMoreAliases,proto3" json:"has_more_aliases,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Where the messages of a compaction node come from. Absent for other nodes.
+	Copies        *CompactionCopies `protobuf:"bytes,10,opt,name=copies,proto3" json:"copies,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetNodeResponse) Reset() {
 	*x = GetNodeResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[45]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4844,7 +5106,7 @@ func (x *GetNodeResponse) String() string {
 func (*GetNodeResponse) ProtoMessage() {}
 
 func (x *GetNodeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[45]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4857,7 +5119,7 @@ func (x *GetNodeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetNodeResponse.ProtoReflect.Descriptor instead.
 func (*GetNodeResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{45}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *GetNodeResponse) GetMessages() []*Message {
@@ -4923,6 +5185,134 @@ func (x *GetNodeResponse) GetHasMoreAliases() bool {
 	return false
 }
 
+func (x *GetNodeResponse) GetCopies() *CompactionCopies {
+	if x != nil {
+		return x.Copies
+	}
+	return nil
+}
+
+// Where the messages of a compaction node come from, and the run loops that they had there. None of it is
+// hashed.
+type CompactionCopies struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where each message was put first, one for each message of the node.
+	CopiedFrom []*CopiedFrom `protobuf:"bytes,1,rep,name=copied_from,json=copiedFrom,proto3" json:"copied_from,omitempty"`
+	// The indexes of the messages that a run loop begins with, ascending: messages of the user, but for the
+	// first, which can be the lead-in. A summary and a left-out line stand before them.
+	LoopBegins []int32 `protobuf:"varint,2,rep,packed,name=loop_begins,json=loopBegins,proto3" json:"loop_begins,omitempty"`
+	// How far the last of these run loops is.
+	LastLoop      LoopPhase `protobuf:"varint,3,opt,name=last_loop,json=lastLoop,proto3,enum=transcript.v1.LoopPhase" json:"last_loop,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CompactionCopies) Reset() {
+	*x = CompactionCopies{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CompactionCopies) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CompactionCopies) ProtoMessage() {}
+
+func (x *CompactionCopies) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CompactionCopies.ProtoReflect.Descriptor instead.
+func (*CompactionCopies) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *CompactionCopies) GetCopiedFrom() []*CopiedFrom {
+	if x != nil {
+		return x.CopiedFrom
+	}
+	return nil
+}
+
+func (x *CompactionCopies) GetLoopBegins() []int32 {
+	if x != nil {
+		return x.LoopBegins
+	}
+	return nil
+}
+
+func (x *CompactionCopies) GetLastLoop() LoopPhase {
+	if x != nil {
+		return x.LastLoop
+	}
+	return LoopPhase_LOOP_PHASE_UNSPECIFIED
+}
+
+// Where a message was put first. Empty for a summary, and for a line or a result that the server made.
+type CopiedFrom struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The number of ancestors of the node of the same chain that it was put with.
+	Ancestors *int32 `protobuf:"varint,1,opt,name=ancestors,proto3,oneof" json:"ancestors,omitempty"`
+	// The index of the message among the messages of that node, from 0. Set with `ancestors`.
+	MessageIndex  *int32 `protobuf:"varint,2,opt,name=message_index,json=messageIndex,proto3,oneof" json:"message_index,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CopiedFrom) Reset() {
+	*x = CopiedFrom{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[50]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CopiedFrom) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CopiedFrom) ProtoMessage() {}
+
+func (x *CopiedFrom) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[50]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CopiedFrom.ProtoReflect.Descriptor instead.
+func (*CopiedFrom) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{50}
+}
+
+func (x *CopiedFrom) GetAncestors() int32 {
+	if x != nil && x.Ancestors != nil {
+		return *x.Ancestors
+	}
+	return 0
+}
+
+func (x *CopiedFrom) GetMessageIndex() int32 {
+	if x != nil && x.MessageIndex != nil {
+		return *x.MessageIndex
+	}
+	return 0
+}
+
 // Request of GetNodes.
 type GetNodesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -4938,7 +5328,7 @@ type GetNodesRequest struct {
 
 func (x *GetNodesRequest) Reset() {
 	*x = GetNodesRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[46]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4950,7 +5340,7 @@ func (x *GetNodesRequest) String() string {
 func (*GetNodesRequest) ProtoMessage() {}
 
 func (x *GetNodesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[46]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4963,7 +5353,7 @@ func (x *GetNodesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetNodesRequest.ProtoReflect.Descriptor instead.
 func (*GetNodesRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{46}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *GetNodesRequest) GetNamespace() string {
@@ -5003,7 +5393,7 @@ type GetNodesResponse struct {
 
 func (x *GetNodesResponse) Reset() {
 	*x = GetNodesResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[47]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5015,7 +5405,7 @@ func (x *GetNodesResponse) String() string {
 func (*GetNodesResponse) ProtoMessage() {}
 
 func (x *GetNodesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[47]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5028,7 +5418,7 @@ func (x *GetNodesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetNodesResponse.ProtoReflect.Descriptor instead.
 func (*GetNodesResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{47}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *GetNodesResponse) GetNodes() []*GetNodeResponse {
@@ -5069,7 +5459,7 @@ type ListChildrenRequest struct {
 
 func (x *ListChildrenRequest) Reset() {
 	*x = ListChildrenRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[48]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5081,7 +5471,7 @@ func (x *ListChildrenRequest) String() string {
 func (*ListChildrenRequest) ProtoMessage() {}
 
 func (x *ListChildrenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[48]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5094,7 +5484,7 @@ func (x *ListChildrenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChildrenRequest.ProtoReflect.Descriptor instead.
 func (*ListChildrenRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{48}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *ListChildrenRequest) GetNamespace() string {
@@ -5142,7 +5532,7 @@ type ChildNode struct {
 
 func (x *ChildNode) Reset() {
 	*x = ChildNode{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[49]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5154,7 +5544,7 @@ func (x *ChildNode) String() string {
 func (*ChildNode) ProtoMessage() {}
 
 func (x *ChildNode) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[49]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5167,7 +5557,7 @@ func (x *ChildNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChildNode.ProtoReflect.Descriptor instead.
 func (*ChildNode) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{49}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *ChildNode) GetNodeId() string {
@@ -5211,7 +5601,7 @@ type ListChildrenResponse struct {
 
 func (x *ListChildrenResponse) Reset() {
 	*x = ListChildrenResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[50]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5223,7 +5613,7 @@ func (x *ListChildrenResponse) String() string {
 func (*ListChildrenResponse) ProtoMessage() {}
 
 func (x *ListChildrenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[50]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5236,7 +5626,7 @@ func (x *ListChildrenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChildrenResponse.ProtoReflect.Descriptor instead.
 func (*ListChildrenResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{50}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *ListChildrenResponse) GetChildren() []*ChildNode {
@@ -5267,7 +5657,7 @@ type AliasConflicts struct {
 
 func (x *AliasConflicts) Reset() {
 	*x = AliasConflicts{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[51]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5279,7 +5669,7 @@ func (x *AliasConflicts) String() string {
 func (*AliasConflicts) ProtoMessage() {}
 
 func (x *AliasConflicts) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[51]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5292,7 +5682,7 @@ func (x *AliasConflicts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasConflicts.ProtoReflect.Descriptor instead.
 func (*AliasConflicts) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{51}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *AliasConflicts) GetConflicts() []*AliasConflict {
@@ -5328,7 +5718,7 @@ type AliasConflict struct {
 
 func (x *AliasConflict) Reset() {
 	*x = AliasConflict{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[52]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5340,7 +5730,7 @@ func (x *AliasConflict) String() string {
 func (*AliasConflict) ProtoMessage() {}
 
 func (x *AliasConflict) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[52]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5353,7 +5743,7 @@ func (x *AliasConflict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasConflict.ProtoReflect.Descriptor instead.
 func (*AliasConflict) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{52}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *AliasConflict) GetField() string {
@@ -5395,7 +5785,7 @@ type AmbiguousPrefix struct {
 
 func (x *AmbiguousPrefix) Reset() {
 	*x = AmbiguousPrefix{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[53]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5407,7 +5797,7 @@ func (x *AmbiguousPrefix) String() string {
 func (*AmbiguousPrefix) ProtoMessage() {}
 
 func (x *AmbiguousPrefix) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[53]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5420,7 +5810,7 @@ func (x *AmbiguousPrefix) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AmbiguousPrefix.ProtoReflect.Descriptor instead.
 func (*AmbiguousPrefix) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{53}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *AmbiguousPrefix) GetNodeIds() []string {
@@ -5463,7 +5853,7 @@ type CompactRequest struct {
 
 func (x *CompactRequest) Reset() {
 	*x = CompactRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[54]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5475,7 +5865,7 @@ func (x *CompactRequest) String() string {
 func (*CompactRequest) ProtoMessage() {}
 
 func (x *CompactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[54]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5488,7 +5878,7 @@ func (x *CompactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactRequest.ProtoReflect.Descriptor instead.
 func (*CompactRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{54}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *CompactRequest) GetNamespace() string {
@@ -5580,7 +5970,7 @@ type CompactResponse struct {
 
 func (x *CompactResponse) Reset() {
 	*x = CompactResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[55]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5592,7 +5982,7 @@ func (x *CompactResponse) String() string {
 func (*CompactResponse) ProtoMessage() {}
 
 func (x *CompactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[55]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5605,7 +5995,7 @@ func (x *CompactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactResponse.ProtoReflect.Descriptor instead.
 func (*CompactResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{55}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *CompactResponse) GetWritten() bool {
@@ -5699,7 +6089,7 @@ type CompactReport struct {
 
 func (x *CompactReport) Reset() {
 	*x = CompactReport{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[56]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5711,7 +6101,7 @@ func (x *CompactReport) String() string {
 func (*CompactReport) ProtoMessage() {}
 
 func (x *CompactReport) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[56]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5724,7 +6114,7 @@ func (x *CompactReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactReport.ProtoReflect.Descriptor instead.
 func (*CompactReport) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{56}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *CompactReport) GetMessagesBefore() int32 {
@@ -5831,7 +6221,7 @@ type MessagePlace struct {
 
 func (x *MessagePlace) Reset() {
 	*x = MessagePlace{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[57]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5843,7 +6233,7 @@ func (x *MessagePlace) String() string {
 func (*MessagePlace) ProtoMessage() {}
 
 func (x *MessagePlace) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[57]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5856,7 +6246,7 @@ func (x *MessagePlace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MessagePlace.ProtoReflect.Descriptor instead.
 func (*MessagePlace) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{57}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *MessagePlace) GetNodeId() string {
@@ -5901,7 +6291,7 @@ type ToolCallSummary struct {
 
 func (x *ToolCallSummary) Reset() {
 	*x = ToolCallSummary{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[58]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5913,7 +6303,7 @@ func (x *ToolCallSummary) String() string {
 func (*ToolCallSummary) ProtoMessage() {}
 
 func (x *ToolCallSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[58]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5926,7 +6316,7 @@ func (x *ToolCallSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCallSummary.ProtoReflect.Descriptor instead.
 func (*ToolCallSummary) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{58}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *ToolCallSummary) GetId() string {
@@ -6017,7 +6407,7 @@ type ListRunLoopsRequest struct {
 
 func (x *ListRunLoopsRequest) Reset() {
 	*x = ListRunLoopsRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[59]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6029,7 +6419,7 @@ func (x *ListRunLoopsRequest) String() string {
 func (*ListRunLoopsRequest) ProtoMessage() {}
 
 func (x *ListRunLoopsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[59]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6042,7 +6432,7 @@ func (x *ListRunLoopsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRunLoopsRequest.ProtoReflect.Descriptor instead.
 func (*ListRunLoopsRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{59}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *ListRunLoopsRequest) GetNamespace() string {
@@ -6137,7 +6527,7 @@ type RunLoop struct {
 
 func (x *RunLoop) Reset() {
 	*x = RunLoop{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[60]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6149,7 +6539,7 @@ func (x *RunLoop) String() string {
 func (*RunLoop) ProtoMessage() {}
 
 func (x *RunLoop) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[60]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6162,7 +6552,7 @@ func (x *RunLoop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunLoop.ProtoReflect.Descriptor instead.
 func (*RunLoop) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{60}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *RunLoop) GetFirst() *MessagePlace {
@@ -6291,7 +6681,7 @@ type ListRunLoopsResponse struct {
 
 func (x *ListRunLoopsResponse) Reset() {
 	*x = ListRunLoopsResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[61]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6303,7 +6693,7 @@ func (x *ListRunLoopsResponse) String() string {
 func (*ListRunLoopsResponse) ProtoMessage() {}
 
 func (x *ListRunLoopsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[61]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6316,7 +6706,7 @@ func (x *ListRunLoopsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRunLoopsResponse.ProtoReflect.Descriptor instead.
 func (*ListRunLoopsResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{61}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *ListRunLoopsResponse) GetRunLoops() []*RunLoop {
@@ -6371,7 +6761,7 @@ type RecallToolCallRequest struct {
 
 func (x *RecallToolCallRequest) Reset() {
 	*x = RecallToolCallRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[62]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6383,7 +6773,7 @@ func (x *RecallToolCallRequest) String() string {
 func (*RecallToolCallRequest) ProtoMessage() {}
 
 func (x *RecallToolCallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[62]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6396,7 +6786,7 @@ func (x *RecallToolCallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallToolCallRequest.ProtoReflect.Descriptor instead.
 func (*RecallToolCallRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{62}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *RecallToolCallRequest) GetNamespace() string {
@@ -6489,7 +6879,7 @@ type RecallToolCallResponse struct {
 
 func (x *RecallToolCallResponse) Reset() {
 	*x = RecallToolCallResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[63]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6501,7 +6891,7 @@ func (x *RecallToolCallResponse) String() string {
 func (*RecallToolCallResponse) ProtoMessage() {}
 
 func (x *RecallToolCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[63]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6514,7 +6904,7 @@ func (x *RecallToolCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallToolCallResponse.ProtoReflect.Descriptor instead.
 func (*RecallToolCallResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{63}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *RecallToolCallResponse) GetCall() *ToolCall {
@@ -6640,7 +7030,7 @@ type SearchRequest struct {
 
 func (x *SearchRequest) Reset() {
 	*x = SearchRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[64]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6652,7 +7042,7 @@ func (x *SearchRequest) String() string {
 func (*SearchRequest) ProtoMessage() {}
 
 func (x *SearchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[64]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6665,7 +7055,7 @@ func (x *SearchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchRequest.ProtoReflect.Descriptor instead.
 func (*SearchRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{64}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *SearchRequest) GetNamespace() string {
@@ -6858,7 +7248,7 @@ type SearchHit struct {
 
 func (x *SearchHit) Reset() {
 	*x = SearchHit{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6870,7 +7260,7 @@ func (x *SearchHit) String() string {
 func (*SearchHit) ProtoMessage() {}
 
 func (x *SearchHit) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6883,7 +7273,7 @@ func (x *SearchHit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchHit.ProtoReflect.Descriptor instead.
 func (*SearchHit) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{65}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *SearchHit) GetPlace() *MessagePlace {
@@ -6976,7 +7366,7 @@ type TextRange struct {
 
 func (x *TextRange) Reset() {
 	*x = TextRange{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6988,7 +7378,7 @@ func (x *TextRange) String() string {
 func (*TextRange) ProtoMessage() {}
 
 func (x *TextRange) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7001,7 +7391,7 @@ func (x *TextRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TextRange.ProtoReflect.Descriptor instead.
 func (*TextRange) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{66}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *TextRange) GetStart() int32 {
@@ -7036,7 +7426,7 @@ type SearchResponse struct {
 
 func (x *SearchResponse) Reset() {
 	*x = SearchResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7048,7 +7438,7 @@ func (x *SearchResponse) String() string {
 func (*SearchResponse) ProtoMessage() {}
 
 func (x *SearchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7061,7 +7451,7 @@ func (x *SearchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchResponse.ProtoReflect.Descriptor instead.
 func (*SearchResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{67}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *SearchResponse) GetHits() []*SearchHit {
@@ -7119,7 +7509,7 @@ type ReplayToolsRequest struct {
 
 func (x *ReplayToolsRequest) Reset() {
 	*x = ReplayToolsRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7131,7 +7521,7 @@ func (x *ReplayToolsRequest) String() string {
 func (*ReplayToolsRequest) ProtoMessage() {}
 
 func (x *ReplayToolsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7144,7 +7534,7 @@ func (x *ReplayToolsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayToolsRequest.ProtoReflect.Descriptor instead.
 func (*ReplayToolsRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{68}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *ReplayToolsRequest) GetNamespace() string {
@@ -7229,7 +7619,7 @@ type ReplayedCall struct {
 
 func (x *ReplayedCall) Reset() {
 	*x = ReplayedCall{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7241,7 +7631,7 @@ func (x *ReplayedCall) String() string {
 func (*ReplayedCall) ProtoMessage() {}
 
 func (x *ReplayedCall) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7254,7 +7644,7 @@ func (x *ReplayedCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayedCall.ProtoReflect.Descriptor instead.
 func (*ReplayedCall) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{69}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *ReplayedCall) GetId() string {
@@ -7357,7 +7747,7 @@ type ReplayToolsResponse struct {
 
 func (x *ReplayToolsResponse) Reset() {
 	*x = ReplayToolsResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7369,7 +7759,7 @@ func (x *ReplayToolsResponse) String() string {
 func (*ReplayToolsResponse) ProtoMessage() {}
 
 func (x *ReplayToolsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7382,7 +7772,7 @@ func (x *ReplayToolsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayToolsResponse.ProtoReflect.Descriptor instead.
 func (*ReplayToolsResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{70}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *ReplayToolsResponse) GetCalls() []*ReplayedCall {
@@ -7437,7 +7827,7 @@ type DescribeRequest struct {
 
 func (x *DescribeRequest) Reset() {
 	*x = DescribeRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7449,7 +7839,7 @@ func (x *DescribeRequest) String() string {
 func (*DescribeRequest) ProtoMessage() {}
 
 func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7462,7 +7852,7 @@ func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeRequest.ProtoReflect.Descriptor instead.
 func (*DescribeRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{71}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *DescribeRequest) GetNamespace() string {
@@ -7549,7 +7939,7 @@ type VariableNames struct {
 
 func (x *VariableNames) Reset() {
 	*x = VariableNames{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7561,7 +7951,7 @@ func (x *VariableNames) String() string {
 func (*VariableNames) ProtoMessage() {}
 
 func (x *VariableNames) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7574,7 +7964,7 @@ func (x *VariableNames) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VariableNames.ProtoReflect.Descriptor instead.
 func (*VariableNames) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{72}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *VariableNames) GetExact() []string {
@@ -7629,7 +8019,7 @@ type DescribeResponse struct {
 
 func (x *DescribeResponse) Reset() {
 	*x = DescribeResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[73]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7641,7 +8031,7 @@ func (x *DescribeResponse) String() string {
 func (*DescribeResponse) ProtoMessage() {}
 
 func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[73]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7654,7 +8044,7 @@ func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeResponse.ProtoReflect.Descriptor instead.
 func (*DescribeResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{73}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *DescribeResponse) GetHeadId() string {
@@ -7786,7 +8176,7 @@ type LoopStatus struct {
 
 func (x *LoopStatus) Reset() {
 	*x = LoopStatus{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[74]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7798,7 +8188,7 @@ func (x *LoopStatus) String() string {
 func (*LoopStatus) ProtoMessage() {}
 
 func (x *LoopStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[74]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7811,7 +8201,7 @@ func (x *LoopStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoopStatus.ProtoReflect.Descriptor instead.
 func (*LoopStatus) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{74}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *LoopStatus) GetState() RunLoopState {
@@ -7904,7 +8294,7 @@ type PendingCall struct {
 
 func (x *PendingCall) Reset() {
 	*x = PendingCall{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[75]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7916,7 +8306,7 @@ func (x *PendingCall) String() string {
 func (*PendingCall) ProtoMessage() {}
 
 func (x *PendingCall) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[75]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7929,7 +8319,7 @@ func (x *PendingCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PendingCall.ProtoReflect.Descriptor instead.
 func (*PendingCall) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{75}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *PendingCall) GetId() string {
@@ -7983,7 +8373,7 @@ type Lineage struct {
 
 func (x *Lineage) Reset() {
 	*x = Lineage{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[76]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7995,7 +8385,7 @@ func (x *Lineage) String() string {
 func (*Lineage) ProtoMessage() {}
 
 func (x *Lineage) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[76]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8008,7 +8398,7 @@ func (x *Lineage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lineage.ProtoReflect.Descriptor instead.
 func (*Lineage) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{76}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *Lineage) GetAncestors() int32 {
@@ -8108,7 +8498,7 @@ type PathNode struct {
 
 func (x *PathNode) Reset() {
 	*x = PathNode{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[77]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8120,7 +8510,7 @@ func (x *PathNode) String() string {
 func (*PathNode) ProtoMessage() {}
 
 func (x *PathNode) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[77]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8133,7 +8523,7 @@ func (x *PathNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PathNode.ProtoReflect.Descriptor instead.
 func (*PathNode) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{77}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *PathNode) GetNodeId() string {
@@ -8171,7 +8561,7 @@ type CompactionInfo struct {
 
 func (x *CompactionInfo) Reset() {
 	*x = CompactionInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[78]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8183,7 +8573,7 @@ func (x *CompactionInfo) String() string {
 func (*CompactionInfo) ProtoMessage() {}
 
 func (x *CompactionInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[78]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8196,7 +8586,7 @@ func (x *CompactionInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactionInfo.ProtoReflect.Descriptor instead.
 func (*CompactionInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{78}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *CompactionInfo) GetNodeId() string {
@@ -8254,7 +8644,7 @@ type SpawnedChain struct {
 
 func (x *SpawnedChain) Reset() {
 	*x = SpawnedChain{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[79]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8266,7 +8656,7 @@ func (x *SpawnedChain) String() string {
 func (*SpawnedChain) ProtoMessage() {}
 
 func (x *SpawnedChain) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[79]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8279,7 +8669,7 @@ func (x *SpawnedChain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpawnedChain.ProtoReflect.Descriptor instead.
 func (*SpawnedChain) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{79}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *SpawnedChain) GetNodeId() string {
@@ -8309,7 +8699,7 @@ type ToolUse struct {
 
 func (x *ToolUse) Reset() {
 	*x = ToolUse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[80]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8321,7 +8711,7 @@ func (x *ToolUse) String() string {
 func (*ToolUse) ProtoMessage() {}
 
 func (x *ToolUse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[80]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8334,7 +8724,7 @@ func (x *ToolUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolUse.ProtoReflect.Descriptor instead.
 func (*ToolUse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{80}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *ToolUse) GetName() string {
@@ -8375,7 +8765,7 @@ type VariableInfo struct {
 
 func (x *VariableInfo) Reset() {
 	*x = VariableInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[81]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8387,7 +8777,7 @@ func (x *VariableInfo) String() string {
 func (*VariableInfo) ProtoMessage() {}
 
 func (x *VariableInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[81]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8400,7 +8790,7 @@ func (x *VariableInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VariableInfo.ProtoReflect.Descriptor instead.
 func (*VariableInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{81}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *VariableInfo) GetName() string {
@@ -8465,7 +8855,7 @@ type ListNamespacesRequest struct {
 
 func (x *ListNamespacesRequest) Reset() {
 	*x = ListNamespacesRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[82]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8477,7 +8867,7 @@ func (x *ListNamespacesRequest) String() string {
 func (*ListNamespacesRequest) ProtoMessage() {}
 
 func (x *ListNamespacesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[82]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8490,7 +8880,7 @@ func (x *ListNamespacesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNamespacesRequest.ProtoReflect.Descriptor instead.
 func (*ListNamespacesRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{82}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *ListNamespacesRequest) GetPageSize() int32 {
@@ -8518,7 +8908,7 @@ type NamespaceInfo struct {
 
 func (x *NamespaceInfo) Reset() {
 	*x = NamespaceInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[83]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8530,7 +8920,7 @@ func (x *NamespaceInfo) String() string {
 func (*NamespaceInfo) ProtoMessage() {}
 
 func (x *NamespaceInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[83]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8543,7 +8933,7 @@ func (x *NamespaceInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NamespaceInfo.ProtoReflect.Descriptor instead.
 func (*NamespaceInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{83}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *NamespaceInfo) GetName() string {
@@ -8566,7 +8956,7 @@ type ListNamespacesResponse struct {
 
 func (x *ListNamespacesResponse) Reset() {
 	*x = ListNamespacesResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[84]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8578,7 +8968,7 @@ func (x *ListNamespacesResponse) String() string {
 func (*ListNamespacesResponse) ProtoMessage() {}
 
 func (x *ListNamespacesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[84]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8591,7 +8981,7 @@ func (x *ListNamespacesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNamespacesResponse.ProtoReflect.Descriptor instead.
 func (*ListNamespacesResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{84}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *ListNamespacesResponse) GetNamespaces() []*NamespaceInfo {
@@ -8617,7 +9007,7 @@ type ServerInfoRequest struct {
 
 func (x *ServerInfoRequest) Reset() {
 	*x = ServerInfoRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[85]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8629,7 +9019,7 @@ func (x *ServerInfoRequest) String() string {
 func (*ServerInfoRequest) ProtoMessage() {}
 
 func (x *ServerInfoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[85]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8642,7 +9032,7 @@ func (x *ServerInfoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServerInfoRequest.ProtoReflect.Descriptor instead.
 func (*ServerInfoRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{85}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{90}
 }
 
 // Response of ServerInfo.
@@ -8668,7 +9058,7 @@ type ServerInfoResponse struct {
 
 func (x *ServerInfoResponse) Reset() {
 	*x = ServerInfoResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[86]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8680,7 +9070,7 @@ func (x *ServerInfoResponse) String() string {
 func (*ServerInfoResponse) ProtoMessage() {}
 
 func (x *ServerInfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[86]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8693,7 +9083,7 @@ func (x *ServerInfoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServerInfoResponse.ProtoReflect.Descriptor instead.
 func (*ServerInfoResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{86}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *ServerInfoResponse) GetServerVersion() string {
@@ -8838,7 +9228,7 @@ type ServerLimits struct {
 
 func (x *ServerLimits) Reset() {
 	*x = ServerLimits{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[87]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8850,7 +9240,7 @@ func (x *ServerLimits) String() string {
 func (*ServerLimits) ProtoMessage() {}
 
 func (x *ServerLimits) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[87]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8863,7 +9253,7 @@ func (x *ServerLimits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServerLimits.ProtoReflect.Descriptor instead.
 func (*ServerLimits) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{87}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *ServerLimits) GetRequestBytes() int32 {
@@ -9278,6 +9668,20 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12,\n" +
 	"\x05nodes\x18\x02 \x03(\v2\x16.transcript.v1.NewNodeR\x05nodes\"H\n" +
 	"\x10PutNodesResponse\x124\n" +
+	"\x05nodes\x18\x01 \x03(\v2\x1e.transcript.v1.PutNodeResponseR\x05nodes\"j\n" +
+	"\x17PutArchivedNodesRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x121\n" +
+	"\x05nodes\x18\x02 \x03(\v2\x1b.transcript.v1.ArchivedNodeR\x05nodes\"\x9d\x02\n" +
+	"\fArchivedNode\x12\x1a\n" +
+	"\benvelope\x18\x01 \x01(\fR\benvelope\x12\x18\n" +
+	"\apayload\x18\x02 \x01(\fR\apayload\x12\x1a\n" +
+	"\bmetadata\x18\x03 \x01(\fR\bmetadata\x12\x12\n" +
+	"\x04salt\x18\x04 \x01(\fR\x04salt\x12<\n" +
+	"\ffirst_put_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"firstPutAt\x120\n" +
+	"\x05notes\x18\x06 \x03(\v2\x1a.transcript.v1.MessageNoteR\x05notes\x127\n" +
+	"\x06copies\x18\a \x01(\v2\x1f.transcript.v1.CompactionCopiesR\x06copies\"P\n" +
+	"\x18PutArchivedNodesResponse\x124\n" +
 	"\x05nodes\x18\x01 \x03(\v2\x1e.transcript.v1.PutNodeResponseR\x05nodes\"\xdc\x01\n" +
 	"\tAliasMove\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12.\n" +
@@ -9511,7 +9915,7 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x0eGetNodeRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12*\n" +
 	"\x04node\x18\x02 \x01(\v2\x16.transcript.v1.NodeRefR\x04node\x12#\n" +
-	"\romit_messages\x18\x03 \x01(\bR\fomitMessages\"\xac\x03\n" +
+	"\romit_messages\x18\x03 \x01(\bR\fomitMessages\"\xe5\x03\n" +
 	"\x0fGetNodeResponse\x122\n" +
 	"\bmessages\x18\x01 \x03(\v2\x16.transcript.v1.MessageR\bmessages\x12+\n" +
 	"\x04info\x18\x02 \x01(\v2\x17.transcript.v1.NodeInfoR\x04info\x123\n" +
@@ -9522,7 +9926,22 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\tancestors\x18\x06 \x01(\x05R\tancestors\x12\x18\n" +
 	"\aaliases\x18\a \x03(\tR\aaliases\x12)\n" +
 	"\x05roles\x18\b \x03(\x0e2\x13.transcript.v1.RoleR\x05roles\x12(\n" +
-	"\x10has_more_aliases\x18\t \x01(\bR\x0ehasMoreAliases\"o\n" +
+	"\x10has_more_aliases\x18\t \x01(\bR\x0ehasMoreAliases\x127\n" +
+	"\x06copies\x18\n" +
+	" \x01(\v2\x1f.transcript.v1.CompactionCopiesR\x06copies\"\xa6\x01\n" +
+	"\x10CompactionCopies\x12:\n" +
+	"\vcopied_from\x18\x01 \x03(\v2\x19.transcript.v1.CopiedFromR\n" +
+	"copiedFrom\x12\x1f\n" +
+	"\vloop_begins\x18\x02 \x03(\x05R\n" +
+	"loopBegins\x125\n" +
+	"\tlast_loop\x18\x03 \x01(\x0e2\x18.transcript.v1.LoopPhaseR\blastLoop\"y\n" +
+	"\n" +
+	"CopiedFrom\x12!\n" +
+	"\tancestors\x18\x01 \x01(\x05H\x00R\tancestors\x88\x01\x01\x12(\n" +
+	"\rmessage_index\x18\x02 \x01(\x05H\x01R\fmessageIndex\x88\x01\x01B\f\n" +
+	"\n" +
+	"_ancestorsB\x10\n" +
+	"\x0e_message_index\"o\n" +
 	"\x0fGetNodesRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x19\n" +
 	"\bnode_ids\x18\x02 \x03(\tR\anodeIds\x12#\n" +
@@ -9967,7 +10386,12 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x1cFINDING_KIND_UNANSWERED_CALL\x10\x04\x12\"\n" +
 	"\x1eFINDING_KIND_DUPLICATE_CALL_ID\x10\x05\x12!\n" +
 	"\x1dFINDING_KIND_INTERRUPTED_LOOP\x10\x06\x12\x18\n" +
-	"\x14FINDING_KIND_LEAD_IN\x10\a*^\n" +
+	"\x14FINDING_KIND_LEAD_IN\x10\a*k\n" +
+	"\tLoopPhase\x12\x1a\n" +
+	"\x16LOOP_PHASE_UNSPECIFIED\x10\x00\x12\x14\n" +
+	"\x10LOOP_PHASE_ASKED\x10\x01\x12\x16\n" +
+	"\x12LOOP_PHASE_WORKING\x10\x02\x12\x14\n" +
+	"\x10LOOP_PHASE_ENDED\x10\x03*^\n" +
 	"\x10NotWrittenReason\x12\"\n" +
 	"\x1eNOT_WRITTEN_REASON_UNSPECIFIED\x10\x00\x12&\n" +
 	"\"NOT_WRITTEN_REASON_NOTHING_SHRINKS\x10\x01*\x82\x01\n" +
@@ -10004,10 +10428,11 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x17INHERITANCE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10INHERITANCE_NONE\x10\x01\x12\x19\n" +
 	"\x15INHERITANCE_ARGUMENTS\x10\x02\x12\x16\n" +
-	"\x12INHERITANCE_PREFIX\x10\x032\xf0\r\n" +
+	"\x12INHERITANCE_PREFIX\x10\x032\xd5\x0e\n" +
 	"\x11TranscriptService\x12H\n" +
 	"\aPutNode\x12\x1d.transcript.v1.PutNodeRequest\x1a\x1e.transcript.v1.PutNodeResponse\x12K\n" +
-	"\bPutNodes\x12\x1e.transcript.v1.PutNodesRequest\x1a\x1f.transcript.v1.PutNodesResponse\x12B\n" +
+	"\bPutNodes\x12\x1e.transcript.v1.PutNodesRequest\x1a\x1f.transcript.v1.PutNodesResponse\x12c\n" +
+	"\x10PutArchivedNodes\x12&.transcript.v1.PutArchivedNodesRequest\x1a'.transcript.v1.PutArchivedNodesResponse\x12B\n" +
 	"\x05Alias\x12\x1b.transcript.v1.AliasRequest\x1a\x1c.transcript.v1.AliasResponse\x12T\n" +
 	"\vDeleteAlias\x12!.transcript.v1.DeleteAliasRequest\x1a\".transcript.v1.DeleteAliasResponse\x12Z\n" +
 	"\rDeleteAliases\x12#.transcript.v1.DeleteAliasesRequest\x1a$.transcript.v1.DeleteAliasesResponse\x12W\n" +
@@ -10041,8 +10466,8 @@ func file_transcript_v1_transcript_service_proto_rawDescGZIP() []byte {
 	return file_transcript_v1_transcript_service_proto_rawDescData
 }
 
-var file_transcript_v1_transcript_service_proto_enumTypes = make([]protoimpl.EnumInfo, 14)
-var file_transcript_v1_transcript_service_proto_msgTypes = make([]protoimpl.MessageInfo, 91)
+var file_transcript_v1_transcript_service_proto_enumTypes = make([]protoimpl.EnumInfo, 15)
+var file_transcript_v1_transcript_service_proto_msgTypes = make([]protoimpl.MessageInfo, 96)
 var file_transcript_v1_transcript_service_proto_goTypes = []any{
 	(SortOrder)(0),                   // 0: transcript.v1.SortOrder
 	(View)(0),                        // 1: transcript.v1.View
@@ -10051,333 +10476,349 @@ var file_transcript_v1_transcript_service_proto_goTypes = []any{
 	(NodeDetail)(0),                  // 4: transcript.v1.NodeDetail
 	(NodeContent)(0),                 // 5: transcript.v1.NodeContent
 	(FindingKind)(0),                 // 6: transcript.v1.FindingKind
-	(NotWrittenReason)(0),            // 7: transcript.v1.NotWrittenReason
-	(RunLoopState)(0),                // 8: transcript.v1.RunLoopState
-	(RunOutcome)(0),                  // 9: transcript.v1.RunOutcome
-	(ToolCallState)(0),               // 10: transcript.v1.ToolCallState
-	(SearchField)(0),                 // 11: transcript.v1.SearchField
-	(DescribeMode)(0),                // 12: transcript.v1.DescribeMode
-	(Inheritance)(0),                 // 13: transcript.v1.Inheritance
-	(*NodeRef)(nil),                  // 14: transcript.v1.NodeRef
-	(*MessageNote)(nil),              // 15: transcript.v1.MessageNote
-	(*SpawnedFromRef)(nil),           // 16: transcript.v1.SpawnedFromRef
-	(*AliasPrecondition)(nil),        // 17: transcript.v1.AliasPrecondition
-	(*Labels)(nil),                   // 18: transcript.v1.Labels
-	(*AliasUpdate)(nil),              // 19: transcript.v1.AliasUpdate
-	(*AliasResult)(nil),              // 20: transcript.v1.AliasResult
-	(*Counters)(nil),                 // 21: transcript.v1.Counters
-	(*ChainCounters)(nil),            // 22: transcript.v1.ChainCounters
-	(*PutNodeRequest)(nil),           // 23: transcript.v1.PutNodeRequest
-	(*PutNodeResponse)(nil),          // 24: transcript.v1.PutNodeResponse
-	(*NewNode)(nil),                  // 25: transcript.v1.NewNode
-	(*PutNodesRequest)(nil),          // 26: transcript.v1.PutNodesRequest
-	(*PutNodesResponse)(nil),         // 27: transcript.v1.PutNodesResponse
-	(*AliasMove)(nil),                // 28: transcript.v1.AliasMove
-	(*AliasRequest)(nil),             // 29: transcript.v1.AliasRequest
-	(*AliasResponse)(nil),            // 30: transcript.v1.AliasResponse
-	(*DeleteAliasRequest)(nil),       // 31: transcript.v1.DeleteAliasRequest
-	(*DeleteAliasResponse)(nil),      // 32: transcript.v1.DeleteAliasResponse
-	(*DeleteAliasesRequest)(nil),     // 33: transcript.v1.DeleteAliasesRequest
-	(*DeleteAliasesResponse)(nil),    // 34: transcript.v1.DeleteAliasesResponse
-	(*AliasInfo)(nil),                // 35: transcript.v1.AliasInfo
-	(*DeletedAlias)(nil),             // 36: transcript.v1.DeletedAlias
-	(*AliasLoop)(nil),                // 37: transcript.v1.AliasLoop
-	(*ResolveAliasRequest)(nil),      // 38: transcript.v1.ResolveAliasRequest
-	(*ResolveAliasResponse)(nil),     // 39: transcript.v1.ResolveAliasResponse
-	(*ListAliasesRequest)(nil),       // 40: transcript.v1.ListAliasesRequest
-	(*ListAliasesResponse)(nil),      // 41: transcript.v1.ListAliasesResponse
-	(*ListAliasHistoryRequest)(nil),  // 42: transcript.v1.ListAliasHistoryRequest
-	(*AliasHistoryEntry)(nil),        // 43: transcript.v1.AliasHistoryEntry
-	(*ListAliasHistoryResponse)(nil), // 44: transcript.v1.ListAliasHistoryResponse
-	(*Policy)(nil),                   // 45: transcript.v1.Policy
-	(*ClearToolResults)(nil),         // 46: transcript.v1.ClearToolResults
-	(*NodeFacts)(nil),                // 47: transcript.v1.NodeFacts
-	(*AssembleRequest)(nil),          // 48: transcript.v1.AssembleRequest
-	(*NodeInfo)(nil),                 // 49: transcript.v1.NodeInfo
-	(*EnvelopeInfo)(nil),             // 50: transcript.v1.EnvelopeInfo
-	(*Finding)(nil),                  // 51: transcript.v1.Finding
-	(*Report)(nil),                   // 52: transcript.v1.Report
-	(*LeftOut)(nil),                  // 53: transcript.v1.LeftOut
-	(*Window)(nil),                   // 54: transcript.v1.Window
-	(*AssembleResponse)(nil),         // 55: transcript.v1.AssembleResponse
-	(*StreamAssembleRequest)(nil),    // 56: transcript.v1.StreamAssembleRequest
-	(*StreamAssembleResponse)(nil),   // 57: transcript.v1.StreamAssembleResponse
-	(*GetNodeRequest)(nil),           // 58: transcript.v1.GetNodeRequest
-	(*GetNodeResponse)(nil),          // 59: transcript.v1.GetNodeResponse
-	(*GetNodesRequest)(nil),          // 60: transcript.v1.GetNodesRequest
-	(*GetNodesResponse)(nil),         // 61: transcript.v1.GetNodesResponse
-	(*ListChildrenRequest)(nil),      // 62: transcript.v1.ListChildrenRequest
-	(*ChildNode)(nil),                // 63: transcript.v1.ChildNode
-	(*ListChildrenResponse)(nil),     // 64: transcript.v1.ListChildrenResponse
-	(*AliasConflicts)(nil),           // 65: transcript.v1.AliasConflicts
-	(*AliasConflict)(nil),            // 66: transcript.v1.AliasConflict
-	(*AmbiguousPrefix)(nil),          // 67: transcript.v1.AmbiguousPrefix
-	(*CompactRequest)(nil),           // 68: transcript.v1.CompactRequest
-	(*CompactResponse)(nil),          // 69: transcript.v1.CompactResponse
-	(*CompactReport)(nil),            // 70: transcript.v1.CompactReport
-	(*MessagePlace)(nil),             // 71: transcript.v1.MessagePlace
-	(*ToolCallSummary)(nil),          // 72: transcript.v1.ToolCallSummary
-	(*ListRunLoopsRequest)(nil),      // 73: transcript.v1.ListRunLoopsRequest
-	(*RunLoop)(nil),                  // 74: transcript.v1.RunLoop
-	(*ListRunLoopsResponse)(nil),     // 75: transcript.v1.ListRunLoopsResponse
-	(*RecallToolCallRequest)(nil),    // 76: transcript.v1.RecallToolCallRequest
-	(*RecallToolCallResponse)(nil),   // 77: transcript.v1.RecallToolCallResponse
-	(*SearchRequest)(nil),            // 78: transcript.v1.SearchRequest
-	(*SearchHit)(nil),                // 79: transcript.v1.SearchHit
-	(*TextRange)(nil),                // 80: transcript.v1.TextRange
-	(*SearchResponse)(nil),           // 81: transcript.v1.SearchResponse
-	(*ReplayToolsRequest)(nil),       // 82: transcript.v1.ReplayToolsRequest
-	(*ReplayedCall)(nil),             // 83: transcript.v1.ReplayedCall
-	(*ReplayToolsResponse)(nil),      // 84: transcript.v1.ReplayToolsResponse
-	(*DescribeRequest)(nil),          // 85: transcript.v1.DescribeRequest
-	(*VariableNames)(nil),            // 86: transcript.v1.VariableNames
-	(*DescribeResponse)(nil),         // 87: transcript.v1.DescribeResponse
-	(*LoopStatus)(nil),               // 88: transcript.v1.LoopStatus
-	(*PendingCall)(nil),              // 89: transcript.v1.PendingCall
-	(*Lineage)(nil),                  // 90: transcript.v1.Lineage
-	(*PathNode)(nil),                 // 91: transcript.v1.PathNode
-	(*CompactionInfo)(nil),           // 92: transcript.v1.CompactionInfo
-	(*SpawnedChain)(nil),             // 93: transcript.v1.SpawnedChain
-	(*ToolUse)(nil),                  // 94: transcript.v1.ToolUse
-	(*VariableInfo)(nil),             // 95: transcript.v1.VariableInfo
-	(*ListNamespacesRequest)(nil),    // 96: transcript.v1.ListNamespacesRequest
-	(*NamespaceInfo)(nil),            // 97: transcript.v1.NamespaceInfo
-	(*ListNamespacesResponse)(nil),   // 98: transcript.v1.ListNamespacesResponse
-	(*ServerInfoRequest)(nil),        // 99: transcript.v1.ServerInfoRequest
-	(*ServerInfoResponse)(nil),       // 100: transcript.v1.ServerInfoResponse
-	(*ServerLimits)(nil),             // 101: transcript.v1.ServerLimits
-	nil,                              // 102: transcript.v1.MessageNote.AttributesEntry
-	nil,                              // 103: transcript.v1.Labels.EntriesEntry
-	nil,                              // 104: transcript.v1.AliasInfo.LabelsEntry
-	(*timestamppb.Timestamp)(nil),    // 105: google.protobuf.Timestamp
-	(*Message)(nil),                  // 106: transcript.v1.Message
-	(*MetadataEntry)(nil),            // 107: transcript.v1.MetadataEntry
-	(*durationpb.Duration)(nil),      // 108: google.protobuf.Duration
-	(*Metadata)(nil),                 // 109: transcript.v1.Metadata
-	(Role)(0),                        // 110: transcript.v1.Role
-	(*ToolCall)(nil),                 // 111: transcript.v1.ToolCall
-	(*Part)(nil),                     // 112: transcript.v1.Part
+	(LoopPhase)(0),                   // 7: transcript.v1.LoopPhase
+	(NotWrittenReason)(0),            // 8: transcript.v1.NotWrittenReason
+	(RunLoopState)(0),                // 9: transcript.v1.RunLoopState
+	(RunOutcome)(0),                  // 10: transcript.v1.RunOutcome
+	(ToolCallState)(0),               // 11: transcript.v1.ToolCallState
+	(SearchField)(0),                 // 12: transcript.v1.SearchField
+	(DescribeMode)(0),                // 13: transcript.v1.DescribeMode
+	(Inheritance)(0),                 // 14: transcript.v1.Inheritance
+	(*NodeRef)(nil),                  // 15: transcript.v1.NodeRef
+	(*MessageNote)(nil),              // 16: transcript.v1.MessageNote
+	(*SpawnedFromRef)(nil),           // 17: transcript.v1.SpawnedFromRef
+	(*AliasPrecondition)(nil),        // 18: transcript.v1.AliasPrecondition
+	(*Labels)(nil),                   // 19: transcript.v1.Labels
+	(*AliasUpdate)(nil),              // 20: transcript.v1.AliasUpdate
+	(*AliasResult)(nil),              // 21: transcript.v1.AliasResult
+	(*Counters)(nil),                 // 22: transcript.v1.Counters
+	(*ChainCounters)(nil),            // 23: transcript.v1.ChainCounters
+	(*PutNodeRequest)(nil),           // 24: transcript.v1.PutNodeRequest
+	(*PutNodeResponse)(nil),          // 25: transcript.v1.PutNodeResponse
+	(*NewNode)(nil),                  // 26: transcript.v1.NewNode
+	(*PutNodesRequest)(nil),          // 27: transcript.v1.PutNodesRequest
+	(*PutNodesResponse)(nil),         // 28: transcript.v1.PutNodesResponse
+	(*PutArchivedNodesRequest)(nil),  // 29: transcript.v1.PutArchivedNodesRequest
+	(*ArchivedNode)(nil),             // 30: transcript.v1.ArchivedNode
+	(*PutArchivedNodesResponse)(nil), // 31: transcript.v1.PutArchivedNodesResponse
+	(*AliasMove)(nil),                // 32: transcript.v1.AliasMove
+	(*AliasRequest)(nil),             // 33: transcript.v1.AliasRequest
+	(*AliasResponse)(nil),            // 34: transcript.v1.AliasResponse
+	(*DeleteAliasRequest)(nil),       // 35: transcript.v1.DeleteAliasRequest
+	(*DeleteAliasResponse)(nil),      // 36: transcript.v1.DeleteAliasResponse
+	(*DeleteAliasesRequest)(nil),     // 37: transcript.v1.DeleteAliasesRequest
+	(*DeleteAliasesResponse)(nil),    // 38: transcript.v1.DeleteAliasesResponse
+	(*AliasInfo)(nil),                // 39: transcript.v1.AliasInfo
+	(*DeletedAlias)(nil),             // 40: transcript.v1.DeletedAlias
+	(*AliasLoop)(nil),                // 41: transcript.v1.AliasLoop
+	(*ResolveAliasRequest)(nil),      // 42: transcript.v1.ResolveAliasRequest
+	(*ResolveAliasResponse)(nil),     // 43: transcript.v1.ResolveAliasResponse
+	(*ListAliasesRequest)(nil),       // 44: transcript.v1.ListAliasesRequest
+	(*ListAliasesResponse)(nil),      // 45: transcript.v1.ListAliasesResponse
+	(*ListAliasHistoryRequest)(nil),  // 46: transcript.v1.ListAliasHistoryRequest
+	(*AliasHistoryEntry)(nil),        // 47: transcript.v1.AliasHistoryEntry
+	(*ListAliasHistoryResponse)(nil), // 48: transcript.v1.ListAliasHistoryResponse
+	(*Policy)(nil),                   // 49: transcript.v1.Policy
+	(*ClearToolResults)(nil),         // 50: transcript.v1.ClearToolResults
+	(*NodeFacts)(nil),                // 51: transcript.v1.NodeFacts
+	(*AssembleRequest)(nil),          // 52: transcript.v1.AssembleRequest
+	(*NodeInfo)(nil),                 // 53: transcript.v1.NodeInfo
+	(*EnvelopeInfo)(nil),             // 54: transcript.v1.EnvelopeInfo
+	(*Finding)(nil),                  // 55: transcript.v1.Finding
+	(*Report)(nil),                   // 56: transcript.v1.Report
+	(*LeftOut)(nil),                  // 57: transcript.v1.LeftOut
+	(*Window)(nil),                   // 58: transcript.v1.Window
+	(*AssembleResponse)(nil),         // 59: transcript.v1.AssembleResponse
+	(*StreamAssembleRequest)(nil),    // 60: transcript.v1.StreamAssembleRequest
+	(*StreamAssembleResponse)(nil),   // 61: transcript.v1.StreamAssembleResponse
+	(*GetNodeRequest)(nil),           // 62: transcript.v1.GetNodeRequest
+	(*GetNodeResponse)(nil),          // 63: transcript.v1.GetNodeResponse
+	(*CompactionCopies)(nil),         // 64: transcript.v1.CompactionCopies
+	(*CopiedFrom)(nil),               // 65: transcript.v1.CopiedFrom
+	(*GetNodesRequest)(nil),          // 66: transcript.v1.GetNodesRequest
+	(*GetNodesResponse)(nil),         // 67: transcript.v1.GetNodesResponse
+	(*ListChildrenRequest)(nil),      // 68: transcript.v1.ListChildrenRequest
+	(*ChildNode)(nil),                // 69: transcript.v1.ChildNode
+	(*ListChildrenResponse)(nil),     // 70: transcript.v1.ListChildrenResponse
+	(*AliasConflicts)(nil),           // 71: transcript.v1.AliasConflicts
+	(*AliasConflict)(nil),            // 72: transcript.v1.AliasConflict
+	(*AmbiguousPrefix)(nil),          // 73: transcript.v1.AmbiguousPrefix
+	(*CompactRequest)(nil),           // 74: transcript.v1.CompactRequest
+	(*CompactResponse)(nil),          // 75: transcript.v1.CompactResponse
+	(*CompactReport)(nil),            // 76: transcript.v1.CompactReport
+	(*MessagePlace)(nil),             // 77: transcript.v1.MessagePlace
+	(*ToolCallSummary)(nil),          // 78: transcript.v1.ToolCallSummary
+	(*ListRunLoopsRequest)(nil),      // 79: transcript.v1.ListRunLoopsRequest
+	(*RunLoop)(nil),                  // 80: transcript.v1.RunLoop
+	(*ListRunLoopsResponse)(nil),     // 81: transcript.v1.ListRunLoopsResponse
+	(*RecallToolCallRequest)(nil),    // 82: transcript.v1.RecallToolCallRequest
+	(*RecallToolCallResponse)(nil),   // 83: transcript.v1.RecallToolCallResponse
+	(*SearchRequest)(nil),            // 84: transcript.v1.SearchRequest
+	(*SearchHit)(nil),                // 85: transcript.v1.SearchHit
+	(*TextRange)(nil),                // 86: transcript.v1.TextRange
+	(*SearchResponse)(nil),           // 87: transcript.v1.SearchResponse
+	(*ReplayToolsRequest)(nil),       // 88: transcript.v1.ReplayToolsRequest
+	(*ReplayedCall)(nil),             // 89: transcript.v1.ReplayedCall
+	(*ReplayToolsResponse)(nil),      // 90: transcript.v1.ReplayToolsResponse
+	(*DescribeRequest)(nil),          // 91: transcript.v1.DescribeRequest
+	(*VariableNames)(nil),            // 92: transcript.v1.VariableNames
+	(*DescribeResponse)(nil),         // 93: transcript.v1.DescribeResponse
+	(*LoopStatus)(nil),               // 94: transcript.v1.LoopStatus
+	(*PendingCall)(nil),              // 95: transcript.v1.PendingCall
+	(*Lineage)(nil),                  // 96: transcript.v1.Lineage
+	(*PathNode)(nil),                 // 97: transcript.v1.PathNode
+	(*CompactionInfo)(nil),           // 98: transcript.v1.CompactionInfo
+	(*SpawnedChain)(nil),             // 99: transcript.v1.SpawnedChain
+	(*ToolUse)(nil),                  // 100: transcript.v1.ToolUse
+	(*VariableInfo)(nil),             // 101: transcript.v1.VariableInfo
+	(*ListNamespacesRequest)(nil),    // 102: transcript.v1.ListNamespacesRequest
+	(*NamespaceInfo)(nil),            // 103: transcript.v1.NamespaceInfo
+	(*ListNamespacesResponse)(nil),   // 104: transcript.v1.ListNamespacesResponse
+	(*ServerInfoRequest)(nil),        // 105: transcript.v1.ServerInfoRequest
+	(*ServerInfoResponse)(nil),       // 106: transcript.v1.ServerInfoResponse
+	(*ServerLimits)(nil),             // 107: transcript.v1.ServerLimits
+	nil,                              // 108: transcript.v1.MessageNote.AttributesEntry
+	nil,                              // 109: transcript.v1.Labels.EntriesEntry
+	nil,                              // 110: transcript.v1.AliasInfo.LabelsEntry
+	(*timestamppb.Timestamp)(nil),    // 111: google.protobuf.Timestamp
+	(*Message)(nil),                  // 112: transcript.v1.Message
+	(*MetadataEntry)(nil),            // 113: transcript.v1.MetadataEntry
+	(*durationpb.Duration)(nil),      // 114: google.protobuf.Duration
+	(*Metadata)(nil),                 // 115: transcript.v1.Metadata
+	(Role)(0),                        // 116: transcript.v1.Role
+	(*ToolCall)(nil),                 // 117: transcript.v1.ToolCall
+	(*Part)(nil),                     // 118: transcript.v1.Part
 }
 var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
-	105, // 0: transcript.v1.MessageNote.sent_at:type_name -> google.protobuf.Timestamp
-	102, // 1: transcript.v1.MessageNote.attributes:type_name -> transcript.v1.MessageNote.AttributesEntry
-	103, // 2: transcript.v1.Labels.entries:type_name -> transcript.v1.Labels.EntriesEntry
-	17,  // 3: transcript.v1.AliasUpdate.precondition:type_name -> transcript.v1.AliasPrecondition
-	18,  // 4: transcript.v1.AliasUpdate.labels:type_name -> transcript.v1.Labels
-	21,  // 5: transcript.v1.ChainCounters.full:type_name -> transcript.v1.Counters
-	21,  // 6: transcript.v1.ChainCounters.effective:type_name -> transcript.v1.Counters
-	14,  // 7: transcript.v1.PutNodeRequest.parent:type_name -> transcript.v1.NodeRef
-	106, // 8: transcript.v1.PutNodeRequest.messages:type_name -> transcript.v1.Message
-	15,  // 9: transcript.v1.PutNodeRequest.notes:type_name -> transcript.v1.MessageNote
-	107, // 10: transcript.v1.PutNodeRequest.metadata:type_name -> transcript.v1.MetadataEntry
-	16,  // 11: transcript.v1.PutNodeRequest.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	19,  // 12: transcript.v1.PutNodeRequest.aliases:type_name -> transcript.v1.AliasUpdate
-	20,  // 13: transcript.v1.PutNodeResponse.aliases:type_name -> transcript.v1.AliasResult
-	22,  // 14: transcript.v1.PutNodeResponse.counters:type_name -> transcript.v1.ChainCounters
-	14,  // 15: transcript.v1.NewNode.parent:type_name -> transcript.v1.NodeRef
-	106, // 16: transcript.v1.NewNode.messages:type_name -> transcript.v1.Message
-	15,  // 17: transcript.v1.NewNode.notes:type_name -> transcript.v1.MessageNote
-	107, // 18: transcript.v1.NewNode.metadata:type_name -> transcript.v1.MetadataEntry
-	16,  // 19: transcript.v1.NewNode.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	19,  // 20: transcript.v1.NewNode.aliases:type_name -> transcript.v1.AliasUpdate
-	25,  // 21: transcript.v1.PutNodesRequest.nodes:type_name -> transcript.v1.NewNode
-	24,  // 22: transcript.v1.PutNodesResponse.nodes:type_name -> transcript.v1.PutNodeResponse
-	14,  // 23: transcript.v1.AliasMove.target:type_name -> transcript.v1.NodeRef
-	17,  // 24: transcript.v1.AliasMove.precondition:type_name -> transcript.v1.AliasPrecondition
-	18,  // 25: transcript.v1.AliasMove.labels:type_name -> transcript.v1.Labels
-	28,  // 26: transcript.v1.AliasRequest.aliases:type_name -> transcript.v1.AliasMove
-	20,  // 27: transcript.v1.AliasResponse.aliases:type_name -> transcript.v1.AliasResult
-	17,  // 28: transcript.v1.DeleteAliasRequest.precondition:type_name -> transcript.v1.AliasPrecondition
-	105, // 29: transcript.v1.DeleteAliasesRequest.moved_before:type_name -> google.protobuf.Timestamp
-	35,  // 30: transcript.v1.DeleteAliasesResponse.aliases:type_name -> transcript.v1.AliasInfo
-	105, // 31: transcript.v1.DeleteAliasesResponse.moved_before:type_name -> google.protobuf.Timestamp
-	105, // 32: transcript.v1.AliasInfo.moved_at:type_name -> google.protobuf.Timestamp
-	104, // 33: transcript.v1.AliasInfo.labels:type_name -> transcript.v1.AliasInfo.LabelsEntry
-	37,  // 34: transcript.v1.AliasInfo.loop:type_name -> transcript.v1.AliasLoop
-	105, // 35: transcript.v1.DeletedAlias.deleted_at:type_name -> google.protobuf.Timestamp
-	8,   // 36: transcript.v1.AliasLoop.state:type_name -> transcript.v1.RunLoopState
-	9,   // 37: transcript.v1.AliasLoop.outcome:type_name -> transcript.v1.RunOutcome
-	105, // 38: transcript.v1.AliasLoop.started_at:type_name -> google.protobuf.Timestamp
-	105, // 39: transcript.v1.AliasLoop.last_put_at:type_name -> google.protobuf.Timestamp
-	35,  // 40: transcript.v1.ResolveAliasResponse.alias:type_name -> transcript.v1.AliasInfo
-	22,  // 41: transcript.v1.ResolveAliasResponse.counters:type_name -> transcript.v1.ChainCounters
-	0,   // 42: transcript.v1.ListAliasesRequest.order:type_name -> transcript.v1.SortOrder
-	35,  // 43: transcript.v1.ListAliasesResponse.aliases:type_name -> transcript.v1.AliasInfo
-	105, // 44: transcript.v1.ListAliasesResponse.now:type_name -> google.protobuf.Timestamp
-	105, // 45: transcript.v1.AliasHistoryEntry.began_at:type_name -> google.protobuf.Timestamp
-	43,  // 46: transcript.v1.ListAliasHistoryResponse.entries:type_name -> transcript.v1.AliasHistoryEntry
-	108, // 47: transcript.v1.Policy.max_age:type_name -> google.protobuf.Duration
-	46,  // 48: transcript.v1.Policy.clear_tool_results:type_name -> transcript.v1.ClearToolResults
-	2,   // 49: transcript.v1.Policy.tool_trace:type_name -> transcript.v1.ToolTrace
-	3,   // 50: transcript.v1.Policy.preset:type_name -> transcript.v1.Preset
-	14,  // 51: transcript.v1.AssembleRequest.head:type_name -> transcript.v1.NodeRef
-	1,   // 52: transcript.v1.AssembleRequest.view:type_name -> transcript.v1.View
-	4,   // 53: transcript.v1.AssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
-	45,  // 54: transcript.v1.AssembleRequest.policy:type_name -> transcript.v1.Policy
-	47,  // 55: transcript.v1.AssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
-	71,  // 56: transcript.v1.AssembleRequest.before:type_name -> transcript.v1.MessagePlace
-	5,   // 57: transcript.v1.NodeInfo.content:type_name -> transcript.v1.NodeContent
-	15,  // 58: transcript.v1.NodeInfo.notes:type_name -> transcript.v1.MessageNote
-	50,  // 59: transcript.v1.NodeInfo.envelope:type_name -> transcript.v1.EnvelopeInfo
-	105, // 60: transcript.v1.NodeInfo.first_put_at:type_name -> google.protobuf.Timestamp
-	107, // 61: transcript.v1.NodeInfo.metadata:type_name -> transcript.v1.MetadataEntry
-	16,  // 62: transcript.v1.EnvelopeInfo.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	6,   // 63: transcript.v1.Finding.kind:type_name -> transcript.v1.FindingKind
-	51,  // 64: transcript.v1.Report.findings:type_name -> transcript.v1.Finding
-	53,  // 65: transcript.v1.Report.left_out:type_name -> transcript.v1.LeftOut
-	54,  // 66: transcript.v1.Report.window:type_name -> transcript.v1.Window
-	45,  // 67: transcript.v1.Report.policy:type_name -> transcript.v1.Policy
-	106, // 68: transcript.v1.AssembleResponse.messages:type_name -> transcript.v1.Message
-	22,  // 69: transcript.v1.AssembleResponse.counters:type_name -> transcript.v1.ChainCounters
-	52,  // 70: transcript.v1.AssembleResponse.report:type_name -> transcript.v1.Report
-	49,  // 71: transcript.v1.AssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
-	71,  // 72: transcript.v1.AssembleResponse.begin:type_name -> transcript.v1.MessagePlace
-	14,  // 73: transcript.v1.StreamAssembleRequest.head:type_name -> transcript.v1.NodeRef
-	1,   // 74: transcript.v1.StreamAssembleRequest.view:type_name -> transcript.v1.View
-	4,   // 75: transcript.v1.StreamAssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
-	45,  // 76: transcript.v1.StreamAssembleRequest.policy:type_name -> transcript.v1.Policy
-	47,  // 77: transcript.v1.StreamAssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
-	71,  // 78: transcript.v1.StreamAssembleRequest.before:type_name -> transcript.v1.MessagePlace
-	106, // 79: transcript.v1.StreamAssembleResponse.messages:type_name -> transcript.v1.Message
-	22,  // 80: transcript.v1.StreamAssembleResponse.counters:type_name -> transcript.v1.ChainCounters
-	52,  // 81: transcript.v1.StreamAssembleResponse.report:type_name -> transcript.v1.Report
-	49,  // 82: transcript.v1.StreamAssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
-	71,  // 83: transcript.v1.StreamAssembleResponse.begin:type_name -> transcript.v1.MessagePlace
-	14,  // 84: transcript.v1.GetNodeRequest.node:type_name -> transcript.v1.NodeRef
-	106, // 85: transcript.v1.GetNodeResponse.messages:type_name -> transcript.v1.Message
-	49,  // 86: transcript.v1.GetNodeResponse.info:type_name -> transcript.v1.NodeInfo
-	109, // 87: transcript.v1.GetNodeResponse.metadata:type_name -> transcript.v1.Metadata
-	105, // 88: transcript.v1.GetNodeResponse.first_put_at:type_name -> google.protobuf.Timestamp
-	22,  // 89: transcript.v1.GetNodeResponse.counters:type_name -> transcript.v1.ChainCounters
-	110, // 90: transcript.v1.GetNodeResponse.roles:type_name -> transcript.v1.Role
-	59,  // 91: transcript.v1.GetNodesResponse.nodes:type_name -> transcript.v1.GetNodeResponse
-	14,  // 92: transcript.v1.ListChildrenRequest.node:type_name -> transcript.v1.NodeRef
-	105, // 93: transcript.v1.ChildNode.first_put_at:type_name -> google.protobuf.Timestamp
-	110, // 94: transcript.v1.ChildNode.roles:type_name -> transcript.v1.Role
-	63,  // 95: transcript.v1.ListChildrenResponse.children:type_name -> transcript.v1.ChildNode
-	66,  // 96: transcript.v1.AliasConflicts.conflicts:type_name -> transcript.v1.AliasConflict
-	14,  // 97: transcript.v1.CompactRequest.head:type_name -> transcript.v1.NodeRef
-	45,  // 98: transcript.v1.CompactRequest.policy:type_name -> transcript.v1.Policy
-	19,  // 99: transcript.v1.CompactRequest.aliases:type_name -> transcript.v1.AliasUpdate
-	7,   // 100: transcript.v1.CompactResponse.not_written_reason:type_name -> transcript.v1.NotWrittenReason
-	20,  // 101: transcript.v1.CompactResponse.aliases:type_name -> transcript.v1.AliasResult
-	22,  // 102: transcript.v1.CompactResponse.counters:type_name -> transcript.v1.ChainCounters
-	70,  // 103: transcript.v1.CompactResponse.report:type_name -> transcript.v1.CompactReport
-	45,  // 104: transcript.v1.CompactReport.policy:type_name -> transcript.v1.Policy
-	10,  // 105: transcript.v1.ToolCallSummary.state:type_name -> transcript.v1.ToolCallState
-	71,  // 106: transcript.v1.ToolCallSummary.call_place:type_name -> transcript.v1.MessagePlace
-	71,  // 107: transcript.v1.ToolCallSummary.result_place:type_name -> transcript.v1.MessagePlace
-	105, // 108: transcript.v1.ToolCallSummary.called_at:type_name -> google.protobuf.Timestamp
-	105, // 109: transcript.v1.ToolCallSummary.answered_at:type_name -> google.protobuf.Timestamp
-	14,  // 110: transcript.v1.ListRunLoopsRequest.head:type_name -> transcript.v1.NodeRef
-	71,  // 111: transcript.v1.RunLoop.first:type_name -> transcript.v1.MessagePlace
-	71,  // 112: transcript.v1.RunLoop.last:type_name -> transcript.v1.MessagePlace
-	105, // 113: transcript.v1.RunLoop.started_at:type_name -> google.protobuf.Timestamp
-	105, // 114: transcript.v1.RunLoop.ended_at:type_name -> google.protobuf.Timestamp
-	8,   // 115: transcript.v1.RunLoop.state:type_name -> transcript.v1.RunLoopState
-	72,  // 116: transcript.v1.RunLoop.tool_calls:type_name -> transcript.v1.ToolCallSummary
-	9,   // 117: transcript.v1.RunLoop.outcome:type_name -> transcript.v1.RunOutcome
-	74,  // 118: transcript.v1.ListRunLoopsResponse.run_loops:type_name -> transcript.v1.RunLoop
-	14,  // 119: transcript.v1.RecallToolCallRequest.head:type_name -> transcript.v1.NodeRef
-	111, // 120: transcript.v1.RecallToolCallResponse.call:type_name -> transcript.v1.ToolCall
-	71,  // 121: transcript.v1.RecallToolCallResponse.call_place:type_name -> transcript.v1.MessagePlace
-	10,  // 122: transcript.v1.RecallToolCallResponse.state:type_name -> transcript.v1.ToolCallState
-	112, // 123: transcript.v1.RecallToolCallResponse.parts:type_name -> transcript.v1.Part
-	71,  // 124: transcript.v1.RecallToolCallResponse.result_place:type_name -> transcript.v1.MessagePlace
-	105, // 125: transcript.v1.RecallToolCallResponse.sent_at:type_name -> google.protobuf.Timestamp
-	14,  // 126: transcript.v1.SearchRequest.head:type_name -> transcript.v1.NodeRef
-	110, // 127: transcript.v1.SearchRequest.roles:type_name -> transcript.v1.Role
-	105, // 128: transcript.v1.SearchRequest.since:type_name -> google.protobuf.Timestamp
-	105, // 129: transcript.v1.SearchRequest.until:type_name -> google.protobuf.Timestamp
-	71,  // 130: transcript.v1.SearchHit.place:type_name -> transcript.v1.MessagePlace
-	110, // 131: transcript.v1.SearchHit.role:type_name -> transcript.v1.Role
-	71,  // 132: transcript.v1.SearchHit.run_loop_place:type_name -> transcript.v1.MessagePlace
-	11,  // 133: transcript.v1.SearchHit.field:type_name -> transcript.v1.SearchField
-	80,  // 134: transcript.v1.SearchHit.matches:type_name -> transcript.v1.TextRange
-	105, // 135: transcript.v1.SearchHit.sent_at:type_name -> google.protobuf.Timestamp
-	79,  // 136: transcript.v1.SearchResponse.hits:type_name -> transcript.v1.SearchHit
-	14,  // 137: transcript.v1.ReplayToolsRequest.head:type_name -> transcript.v1.NodeRef
-	10,  // 138: transcript.v1.ReplayedCall.state:type_name -> transcript.v1.ToolCallState
-	71,  // 139: transcript.v1.ReplayedCall.call_place:type_name -> transcript.v1.MessagePlace
-	71,  // 140: transcript.v1.ReplayedCall.result_place:type_name -> transcript.v1.MessagePlace
-	71,  // 141: transcript.v1.ReplayedCall.run_loop_place:type_name -> transcript.v1.MessagePlace
-	105, // 142: transcript.v1.ReplayedCall.called_at:type_name -> google.protobuf.Timestamp
-	83,  // 143: transcript.v1.ReplayToolsResponse.calls:type_name -> transcript.v1.ReplayedCall
-	14,  // 144: transcript.v1.DescribeRequest.head:type_name -> transcript.v1.NodeRef
-	12,  // 145: transcript.v1.DescribeRequest.mode:type_name -> transcript.v1.DescribeMode
-	108, // 146: transcript.v1.DescribeRequest.stale_after:type_name -> google.protobuf.Duration
-	105, // 147: transcript.v1.DescribeRequest.now:type_name -> google.protobuf.Timestamp
-	86,  // 148: transcript.v1.DescribeRequest.variable_names:type_name -> transcript.v1.VariableNames
-	105, // 149: transcript.v1.DescribeResponse.head_first_put_at:type_name -> google.protobuf.Timestamp
-	108, // 150: transcript.v1.DescribeResponse.age:type_name -> google.protobuf.Duration
-	22,  // 151: transcript.v1.DescribeResponse.counters:type_name -> transcript.v1.ChainCounters
-	88,  // 152: transcript.v1.DescribeResponse.loop:type_name -> transcript.v1.LoopStatus
-	90,  // 153: transcript.v1.DescribeResponse.lineage:type_name -> transcript.v1.Lineage
-	94,  // 154: transcript.v1.DescribeResponse.tools:type_name -> transcript.v1.ToolUse
-	95,  // 155: transcript.v1.DescribeResponse.variables:type_name -> transcript.v1.VariableInfo
-	8,   // 156: transcript.v1.LoopStatus.state:type_name -> transcript.v1.RunLoopState
-	71,  // 157: transcript.v1.LoopStatus.first:type_name -> transcript.v1.MessagePlace
-	105, // 158: transcript.v1.LoopStatus.started_at:type_name -> google.protobuf.Timestamp
-	108, // 159: transcript.v1.LoopStatus.open_for:type_name -> google.protobuf.Duration
-	89,  // 160: transcript.v1.LoopStatus.pending:type_name -> transcript.v1.PendingCall
-	9,   // 161: transcript.v1.LoopStatus.outcome:type_name -> transcript.v1.RunOutcome
-	91,  // 162: transcript.v1.Lineage.fork_nodes:type_name -> transcript.v1.PathNode
-	92,  // 163: transcript.v1.Lineage.compactions:type_name -> transcript.v1.CompactionInfo
-	16,  // 164: transcript.v1.Lineage.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	13,  // 165: transcript.v1.Lineage.inheritance:type_name -> transcript.v1.Inheritance
-	93,  // 166: transcript.v1.Lineage.spawned:type_name -> transcript.v1.SpawnedChain
-	16,  // 167: transcript.v1.SpawnedChain.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	91,  // 168: transcript.v1.VariableInfo.set_by:type_name -> transcript.v1.PathNode
-	105, // 169: transcript.v1.VariableInfo.set_at:type_name -> google.protobuf.Timestamp
-	97,  // 170: transcript.v1.ListNamespacesResponse.namespaces:type_name -> transcript.v1.NamespaceInfo
-	101, // 171: transcript.v1.ServerInfoResponse.limits:type_name -> transcript.v1.ServerLimits
-	23,  // 172: transcript.v1.TranscriptService.PutNode:input_type -> transcript.v1.PutNodeRequest
-	26,  // 173: transcript.v1.TranscriptService.PutNodes:input_type -> transcript.v1.PutNodesRequest
-	29,  // 174: transcript.v1.TranscriptService.Alias:input_type -> transcript.v1.AliasRequest
-	31,  // 175: transcript.v1.TranscriptService.DeleteAlias:input_type -> transcript.v1.DeleteAliasRequest
-	33,  // 176: transcript.v1.TranscriptService.DeleteAliases:input_type -> transcript.v1.DeleteAliasesRequest
-	38,  // 177: transcript.v1.TranscriptService.ResolveAlias:input_type -> transcript.v1.ResolveAliasRequest
-	40,  // 178: transcript.v1.TranscriptService.ListAliases:input_type -> transcript.v1.ListAliasesRequest
-	42,  // 179: transcript.v1.TranscriptService.ListAliasHistory:input_type -> transcript.v1.ListAliasHistoryRequest
-	48,  // 180: transcript.v1.TranscriptService.Assemble:input_type -> transcript.v1.AssembleRequest
-	56,  // 181: transcript.v1.TranscriptService.StreamAssemble:input_type -> transcript.v1.StreamAssembleRequest
-	58,  // 182: transcript.v1.TranscriptService.GetNode:input_type -> transcript.v1.GetNodeRequest
-	60,  // 183: transcript.v1.TranscriptService.GetNodes:input_type -> transcript.v1.GetNodesRequest
-	62,  // 184: transcript.v1.TranscriptService.ListChildren:input_type -> transcript.v1.ListChildrenRequest
-	68,  // 185: transcript.v1.TranscriptService.Compact:input_type -> transcript.v1.CompactRequest
-	73,  // 186: transcript.v1.TranscriptService.ListRunLoops:input_type -> transcript.v1.ListRunLoopsRequest
-	76,  // 187: transcript.v1.TranscriptService.RecallToolCall:input_type -> transcript.v1.RecallToolCallRequest
-	78,  // 188: transcript.v1.TranscriptService.Search:input_type -> transcript.v1.SearchRequest
-	82,  // 189: transcript.v1.TranscriptService.ReplayTools:input_type -> transcript.v1.ReplayToolsRequest
-	85,  // 190: transcript.v1.TranscriptService.Describe:input_type -> transcript.v1.DescribeRequest
-	96,  // 191: transcript.v1.TranscriptService.ListNamespaces:input_type -> transcript.v1.ListNamespacesRequest
-	99,  // 192: transcript.v1.TranscriptService.ServerInfo:input_type -> transcript.v1.ServerInfoRequest
-	24,  // 193: transcript.v1.TranscriptService.PutNode:output_type -> transcript.v1.PutNodeResponse
-	27,  // 194: transcript.v1.TranscriptService.PutNodes:output_type -> transcript.v1.PutNodesResponse
-	30,  // 195: transcript.v1.TranscriptService.Alias:output_type -> transcript.v1.AliasResponse
-	32,  // 196: transcript.v1.TranscriptService.DeleteAlias:output_type -> transcript.v1.DeleteAliasResponse
-	34,  // 197: transcript.v1.TranscriptService.DeleteAliases:output_type -> transcript.v1.DeleteAliasesResponse
-	39,  // 198: transcript.v1.TranscriptService.ResolveAlias:output_type -> transcript.v1.ResolveAliasResponse
-	41,  // 199: transcript.v1.TranscriptService.ListAliases:output_type -> transcript.v1.ListAliasesResponse
-	44,  // 200: transcript.v1.TranscriptService.ListAliasHistory:output_type -> transcript.v1.ListAliasHistoryResponse
-	55,  // 201: transcript.v1.TranscriptService.Assemble:output_type -> transcript.v1.AssembleResponse
-	57,  // 202: transcript.v1.TranscriptService.StreamAssemble:output_type -> transcript.v1.StreamAssembleResponse
-	59,  // 203: transcript.v1.TranscriptService.GetNode:output_type -> transcript.v1.GetNodeResponse
-	61,  // 204: transcript.v1.TranscriptService.GetNodes:output_type -> transcript.v1.GetNodesResponse
-	64,  // 205: transcript.v1.TranscriptService.ListChildren:output_type -> transcript.v1.ListChildrenResponse
-	69,  // 206: transcript.v1.TranscriptService.Compact:output_type -> transcript.v1.CompactResponse
-	75,  // 207: transcript.v1.TranscriptService.ListRunLoops:output_type -> transcript.v1.ListRunLoopsResponse
-	77,  // 208: transcript.v1.TranscriptService.RecallToolCall:output_type -> transcript.v1.RecallToolCallResponse
-	81,  // 209: transcript.v1.TranscriptService.Search:output_type -> transcript.v1.SearchResponse
-	84,  // 210: transcript.v1.TranscriptService.ReplayTools:output_type -> transcript.v1.ReplayToolsResponse
-	87,  // 211: transcript.v1.TranscriptService.Describe:output_type -> transcript.v1.DescribeResponse
-	98,  // 212: transcript.v1.TranscriptService.ListNamespaces:output_type -> transcript.v1.ListNamespacesResponse
-	100, // 213: transcript.v1.TranscriptService.ServerInfo:output_type -> transcript.v1.ServerInfoResponse
-	193, // [193:214] is the sub-list for method output_type
-	172, // [172:193] is the sub-list for method input_type
-	172, // [172:172] is the sub-list for extension type_name
-	172, // [172:172] is the sub-list for extension extendee
-	0,   // [0:172] is the sub-list for field type_name
+	111, // 0: transcript.v1.MessageNote.sent_at:type_name -> google.protobuf.Timestamp
+	108, // 1: transcript.v1.MessageNote.attributes:type_name -> transcript.v1.MessageNote.AttributesEntry
+	109, // 2: transcript.v1.Labels.entries:type_name -> transcript.v1.Labels.EntriesEntry
+	18,  // 3: transcript.v1.AliasUpdate.precondition:type_name -> transcript.v1.AliasPrecondition
+	19,  // 4: transcript.v1.AliasUpdate.labels:type_name -> transcript.v1.Labels
+	22,  // 5: transcript.v1.ChainCounters.full:type_name -> transcript.v1.Counters
+	22,  // 6: transcript.v1.ChainCounters.effective:type_name -> transcript.v1.Counters
+	15,  // 7: transcript.v1.PutNodeRequest.parent:type_name -> transcript.v1.NodeRef
+	112, // 8: transcript.v1.PutNodeRequest.messages:type_name -> transcript.v1.Message
+	16,  // 9: transcript.v1.PutNodeRequest.notes:type_name -> transcript.v1.MessageNote
+	113, // 10: transcript.v1.PutNodeRequest.metadata:type_name -> transcript.v1.MetadataEntry
+	17,  // 11: transcript.v1.PutNodeRequest.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	20,  // 12: transcript.v1.PutNodeRequest.aliases:type_name -> transcript.v1.AliasUpdate
+	21,  // 13: transcript.v1.PutNodeResponse.aliases:type_name -> transcript.v1.AliasResult
+	23,  // 14: transcript.v1.PutNodeResponse.counters:type_name -> transcript.v1.ChainCounters
+	15,  // 15: transcript.v1.NewNode.parent:type_name -> transcript.v1.NodeRef
+	112, // 16: transcript.v1.NewNode.messages:type_name -> transcript.v1.Message
+	16,  // 17: transcript.v1.NewNode.notes:type_name -> transcript.v1.MessageNote
+	113, // 18: transcript.v1.NewNode.metadata:type_name -> transcript.v1.MetadataEntry
+	17,  // 19: transcript.v1.NewNode.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	20,  // 20: transcript.v1.NewNode.aliases:type_name -> transcript.v1.AliasUpdate
+	26,  // 21: transcript.v1.PutNodesRequest.nodes:type_name -> transcript.v1.NewNode
+	25,  // 22: transcript.v1.PutNodesResponse.nodes:type_name -> transcript.v1.PutNodeResponse
+	30,  // 23: transcript.v1.PutArchivedNodesRequest.nodes:type_name -> transcript.v1.ArchivedNode
+	111, // 24: transcript.v1.ArchivedNode.first_put_at:type_name -> google.protobuf.Timestamp
+	16,  // 25: transcript.v1.ArchivedNode.notes:type_name -> transcript.v1.MessageNote
+	64,  // 26: transcript.v1.ArchivedNode.copies:type_name -> transcript.v1.CompactionCopies
+	25,  // 27: transcript.v1.PutArchivedNodesResponse.nodes:type_name -> transcript.v1.PutNodeResponse
+	15,  // 28: transcript.v1.AliasMove.target:type_name -> transcript.v1.NodeRef
+	18,  // 29: transcript.v1.AliasMove.precondition:type_name -> transcript.v1.AliasPrecondition
+	19,  // 30: transcript.v1.AliasMove.labels:type_name -> transcript.v1.Labels
+	32,  // 31: transcript.v1.AliasRequest.aliases:type_name -> transcript.v1.AliasMove
+	21,  // 32: transcript.v1.AliasResponse.aliases:type_name -> transcript.v1.AliasResult
+	18,  // 33: transcript.v1.DeleteAliasRequest.precondition:type_name -> transcript.v1.AliasPrecondition
+	111, // 34: transcript.v1.DeleteAliasesRequest.moved_before:type_name -> google.protobuf.Timestamp
+	39,  // 35: transcript.v1.DeleteAliasesResponse.aliases:type_name -> transcript.v1.AliasInfo
+	111, // 36: transcript.v1.DeleteAliasesResponse.moved_before:type_name -> google.protobuf.Timestamp
+	111, // 37: transcript.v1.AliasInfo.moved_at:type_name -> google.protobuf.Timestamp
+	110, // 38: transcript.v1.AliasInfo.labels:type_name -> transcript.v1.AliasInfo.LabelsEntry
+	41,  // 39: transcript.v1.AliasInfo.loop:type_name -> transcript.v1.AliasLoop
+	111, // 40: transcript.v1.DeletedAlias.deleted_at:type_name -> google.protobuf.Timestamp
+	9,   // 41: transcript.v1.AliasLoop.state:type_name -> transcript.v1.RunLoopState
+	10,  // 42: transcript.v1.AliasLoop.outcome:type_name -> transcript.v1.RunOutcome
+	111, // 43: transcript.v1.AliasLoop.started_at:type_name -> google.protobuf.Timestamp
+	111, // 44: transcript.v1.AliasLoop.last_put_at:type_name -> google.protobuf.Timestamp
+	39,  // 45: transcript.v1.ResolveAliasResponse.alias:type_name -> transcript.v1.AliasInfo
+	23,  // 46: transcript.v1.ResolveAliasResponse.counters:type_name -> transcript.v1.ChainCounters
+	0,   // 47: transcript.v1.ListAliasesRequest.order:type_name -> transcript.v1.SortOrder
+	39,  // 48: transcript.v1.ListAliasesResponse.aliases:type_name -> transcript.v1.AliasInfo
+	111, // 49: transcript.v1.ListAliasesResponse.now:type_name -> google.protobuf.Timestamp
+	111, // 50: transcript.v1.AliasHistoryEntry.began_at:type_name -> google.protobuf.Timestamp
+	47,  // 51: transcript.v1.ListAliasHistoryResponse.entries:type_name -> transcript.v1.AliasHistoryEntry
+	114, // 52: transcript.v1.Policy.max_age:type_name -> google.protobuf.Duration
+	50,  // 53: transcript.v1.Policy.clear_tool_results:type_name -> transcript.v1.ClearToolResults
+	2,   // 54: transcript.v1.Policy.tool_trace:type_name -> transcript.v1.ToolTrace
+	3,   // 55: transcript.v1.Policy.preset:type_name -> transcript.v1.Preset
+	15,  // 56: transcript.v1.AssembleRequest.head:type_name -> transcript.v1.NodeRef
+	1,   // 57: transcript.v1.AssembleRequest.view:type_name -> transcript.v1.View
+	4,   // 58: transcript.v1.AssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
+	49,  // 59: transcript.v1.AssembleRequest.policy:type_name -> transcript.v1.Policy
+	51,  // 60: transcript.v1.AssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
+	77,  // 61: transcript.v1.AssembleRequest.before:type_name -> transcript.v1.MessagePlace
+	5,   // 62: transcript.v1.NodeInfo.content:type_name -> transcript.v1.NodeContent
+	16,  // 63: transcript.v1.NodeInfo.notes:type_name -> transcript.v1.MessageNote
+	54,  // 64: transcript.v1.NodeInfo.envelope:type_name -> transcript.v1.EnvelopeInfo
+	111, // 65: transcript.v1.NodeInfo.first_put_at:type_name -> google.protobuf.Timestamp
+	113, // 66: transcript.v1.NodeInfo.metadata:type_name -> transcript.v1.MetadataEntry
+	17,  // 67: transcript.v1.EnvelopeInfo.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	6,   // 68: transcript.v1.Finding.kind:type_name -> transcript.v1.FindingKind
+	55,  // 69: transcript.v1.Report.findings:type_name -> transcript.v1.Finding
+	57,  // 70: transcript.v1.Report.left_out:type_name -> transcript.v1.LeftOut
+	58,  // 71: transcript.v1.Report.window:type_name -> transcript.v1.Window
+	49,  // 72: transcript.v1.Report.policy:type_name -> transcript.v1.Policy
+	112, // 73: transcript.v1.AssembleResponse.messages:type_name -> transcript.v1.Message
+	23,  // 74: transcript.v1.AssembleResponse.counters:type_name -> transcript.v1.ChainCounters
+	56,  // 75: transcript.v1.AssembleResponse.report:type_name -> transcript.v1.Report
+	53,  // 76: transcript.v1.AssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
+	77,  // 77: transcript.v1.AssembleResponse.begin:type_name -> transcript.v1.MessagePlace
+	15,  // 78: transcript.v1.StreamAssembleRequest.head:type_name -> transcript.v1.NodeRef
+	1,   // 79: transcript.v1.StreamAssembleRequest.view:type_name -> transcript.v1.View
+	4,   // 80: transcript.v1.StreamAssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
+	49,  // 81: transcript.v1.StreamAssembleRequest.policy:type_name -> transcript.v1.Policy
+	51,  // 82: transcript.v1.StreamAssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
+	77,  // 83: transcript.v1.StreamAssembleRequest.before:type_name -> transcript.v1.MessagePlace
+	112, // 84: transcript.v1.StreamAssembleResponse.messages:type_name -> transcript.v1.Message
+	23,  // 85: transcript.v1.StreamAssembleResponse.counters:type_name -> transcript.v1.ChainCounters
+	56,  // 86: transcript.v1.StreamAssembleResponse.report:type_name -> transcript.v1.Report
+	53,  // 87: transcript.v1.StreamAssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
+	77,  // 88: transcript.v1.StreamAssembleResponse.begin:type_name -> transcript.v1.MessagePlace
+	15,  // 89: transcript.v1.GetNodeRequest.node:type_name -> transcript.v1.NodeRef
+	112, // 90: transcript.v1.GetNodeResponse.messages:type_name -> transcript.v1.Message
+	53,  // 91: transcript.v1.GetNodeResponse.info:type_name -> transcript.v1.NodeInfo
+	115, // 92: transcript.v1.GetNodeResponse.metadata:type_name -> transcript.v1.Metadata
+	111, // 93: transcript.v1.GetNodeResponse.first_put_at:type_name -> google.protobuf.Timestamp
+	23,  // 94: transcript.v1.GetNodeResponse.counters:type_name -> transcript.v1.ChainCounters
+	116, // 95: transcript.v1.GetNodeResponse.roles:type_name -> transcript.v1.Role
+	64,  // 96: transcript.v1.GetNodeResponse.copies:type_name -> transcript.v1.CompactionCopies
+	65,  // 97: transcript.v1.CompactionCopies.copied_from:type_name -> transcript.v1.CopiedFrom
+	7,   // 98: transcript.v1.CompactionCopies.last_loop:type_name -> transcript.v1.LoopPhase
+	63,  // 99: transcript.v1.GetNodesResponse.nodes:type_name -> transcript.v1.GetNodeResponse
+	15,  // 100: transcript.v1.ListChildrenRequest.node:type_name -> transcript.v1.NodeRef
+	111, // 101: transcript.v1.ChildNode.first_put_at:type_name -> google.protobuf.Timestamp
+	116, // 102: transcript.v1.ChildNode.roles:type_name -> transcript.v1.Role
+	69,  // 103: transcript.v1.ListChildrenResponse.children:type_name -> transcript.v1.ChildNode
+	72,  // 104: transcript.v1.AliasConflicts.conflicts:type_name -> transcript.v1.AliasConflict
+	15,  // 105: transcript.v1.CompactRequest.head:type_name -> transcript.v1.NodeRef
+	49,  // 106: transcript.v1.CompactRequest.policy:type_name -> transcript.v1.Policy
+	20,  // 107: transcript.v1.CompactRequest.aliases:type_name -> transcript.v1.AliasUpdate
+	8,   // 108: transcript.v1.CompactResponse.not_written_reason:type_name -> transcript.v1.NotWrittenReason
+	21,  // 109: transcript.v1.CompactResponse.aliases:type_name -> transcript.v1.AliasResult
+	23,  // 110: transcript.v1.CompactResponse.counters:type_name -> transcript.v1.ChainCounters
+	76,  // 111: transcript.v1.CompactResponse.report:type_name -> transcript.v1.CompactReport
+	49,  // 112: transcript.v1.CompactReport.policy:type_name -> transcript.v1.Policy
+	11,  // 113: transcript.v1.ToolCallSummary.state:type_name -> transcript.v1.ToolCallState
+	77,  // 114: transcript.v1.ToolCallSummary.call_place:type_name -> transcript.v1.MessagePlace
+	77,  // 115: transcript.v1.ToolCallSummary.result_place:type_name -> transcript.v1.MessagePlace
+	111, // 116: transcript.v1.ToolCallSummary.called_at:type_name -> google.protobuf.Timestamp
+	111, // 117: transcript.v1.ToolCallSummary.answered_at:type_name -> google.protobuf.Timestamp
+	15,  // 118: transcript.v1.ListRunLoopsRequest.head:type_name -> transcript.v1.NodeRef
+	77,  // 119: transcript.v1.RunLoop.first:type_name -> transcript.v1.MessagePlace
+	77,  // 120: transcript.v1.RunLoop.last:type_name -> transcript.v1.MessagePlace
+	111, // 121: transcript.v1.RunLoop.started_at:type_name -> google.protobuf.Timestamp
+	111, // 122: transcript.v1.RunLoop.ended_at:type_name -> google.protobuf.Timestamp
+	9,   // 123: transcript.v1.RunLoop.state:type_name -> transcript.v1.RunLoopState
+	78,  // 124: transcript.v1.RunLoop.tool_calls:type_name -> transcript.v1.ToolCallSummary
+	10,  // 125: transcript.v1.RunLoop.outcome:type_name -> transcript.v1.RunOutcome
+	80,  // 126: transcript.v1.ListRunLoopsResponse.run_loops:type_name -> transcript.v1.RunLoop
+	15,  // 127: transcript.v1.RecallToolCallRequest.head:type_name -> transcript.v1.NodeRef
+	117, // 128: transcript.v1.RecallToolCallResponse.call:type_name -> transcript.v1.ToolCall
+	77,  // 129: transcript.v1.RecallToolCallResponse.call_place:type_name -> transcript.v1.MessagePlace
+	11,  // 130: transcript.v1.RecallToolCallResponse.state:type_name -> transcript.v1.ToolCallState
+	118, // 131: transcript.v1.RecallToolCallResponse.parts:type_name -> transcript.v1.Part
+	77,  // 132: transcript.v1.RecallToolCallResponse.result_place:type_name -> transcript.v1.MessagePlace
+	111, // 133: transcript.v1.RecallToolCallResponse.sent_at:type_name -> google.protobuf.Timestamp
+	15,  // 134: transcript.v1.SearchRequest.head:type_name -> transcript.v1.NodeRef
+	116, // 135: transcript.v1.SearchRequest.roles:type_name -> transcript.v1.Role
+	111, // 136: transcript.v1.SearchRequest.since:type_name -> google.protobuf.Timestamp
+	111, // 137: transcript.v1.SearchRequest.until:type_name -> google.protobuf.Timestamp
+	77,  // 138: transcript.v1.SearchHit.place:type_name -> transcript.v1.MessagePlace
+	116, // 139: transcript.v1.SearchHit.role:type_name -> transcript.v1.Role
+	77,  // 140: transcript.v1.SearchHit.run_loop_place:type_name -> transcript.v1.MessagePlace
+	12,  // 141: transcript.v1.SearchHit.field:type_name -> transcript.v1.SearchField
+	86,  // 142: transcript.v1.SearchHit.matches:type_name -> transcript.v1.TextRange
+	111, // 143: transcript.v1.SearchHit.sent_at:type_name -> google.protobuf.Timestamp
+	85,  // 144: transcript.v1.SearchResponse.hits:type_name -> transcript.v1.SearchHit
+	15,  // 145: transcript.v1.ReplayToolsRequest.head:type_name -> transcript.v1.NodeRef
+	11,  // 146: transcript.v1.ReplayedCall.state:type_name -> transcript.v1.ToolCallState
+	77,  // 147: transcript.v1.ReplayedCall.call_place:type_name -> transcript.v1.MessagePlace
+	77,  // 148: transcript.v1.ReplayedCall.result_place:type_name -> transcript.v1.MessagePlace
+	77,  // 149: transcript.v1.ReplayedCall.run_loop_place:type_name -> transcript.v1.MessagePlace
+	111, // 150: transcript.v1.ReplayedCall.called_at:type_name -> google.protobuf.Timestamp
+	89,  // 151: transcript.v1.ReplayToolsResponse.calls:type_name -> transcript.v1.ReplayedCall
+	15,  // 152: transcript.v1.DescribeRequest.head:type_name -> transcript.v1.NodeRef
+	13,  // 153: transcript.v1.DescribeRequest.mode:type_name -> transcript.v1.DescribeMode
+	114, // 154: transcript.v1.DescribeRequest.stale_after:type_name -> google.protobuf.Duration
+	111, // 155: transcript.v1.DescribeRequest.now:type_name -> google.protobuf.Timestamp
+	92,  // 156: transcript.v1.DescribeRequest.variable_names:type_name -> transcript.v1.VariableNames
+	111, // 157: transcript.v1.DescribeResponse.head_first_put_at:type_name -> google.protobuf.Timestamp
+	114, // 158: transcript.v1.DescribeResponse.age:type_name -> google.protobuf.Duration
+	23,  // 159: transcript.v1.DescribeResponse.counters:type_name -> transcript.v1.ChainCounters
+	94,  // 160: transcript.v1.DescribeResponse.loop:type_name -> transcript.v1.LoopStatus
+	96,  // 161: transcript.v1.DescribeResponse.lineage:type_name -> transcript.v1.Lineage
+	100, // 162: transcript.v1.DescribeResponse.tools:type_name -> transcript.v1.ToolUse
+	101, // 163: transcript.v1.DescribeResponse.variables:type_name -> transcript.v1.VariableInfo
+	9,   // 164: transcript.v1.LoopStatus.state:type_name -> transcript.v1.RunLoopState
+	77,  // 165: transcript.v1.LoopStatus.first:type_name -> transcript.v1.MessagePlace
+	111, // 166: transcript.v1.LoopStatus.started_at:type_name -> google.protobuf.Timestamp
+	114, // 167: transcript.v1.LoopStatus.open_for:type_name -> google.protobuf.Duration
+	95,  // 168: transcript.v1.LoopStatus.pending:type_name -> transcript.v1.PendingCall
+	10,  // 169: transcript.v1.LoopStatus.outcome:type_name -> transcript.v1.RunOutcome
+	97,  // 170: transcript.v1.Lineage.fork_nodes:type_name -> transcript.v1.PathNode
+	98,  // 171: transcript.v1.Lineage.compactions:type_name -> transcript.v1.CompactionInfo
+	17,  // 172: transcript.v1.Lineage.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	14,  // 173: transcript.v1.Lineage.inheritance:type_name -> transcript.v1.Inheritance
+	99,  // 174: transcript.v1.Lineage.spawned:type_name -> transcript.v1.SpawnedChain
+	17,  // 175: transcript.v1.SpawnedChain.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	97,  // 176: transcript.v1.VariableInfo.set_by:type_name -> transcript.v1.PathNode
+	111, // 177: transcript.v1.VariableInfo.set_at:type_name -> google.protobuf.Timestamp
+	103, // 178: transcript.v1.ListNamespacesResponse.namespaces:type_name -> transcript.v1.NamespaceInfo
+	107, // 179: transcript.v1.ServerInfoResponse.limits:type_name -> transcript.v1.ServerLimits
+	24,  // 180: transcript.v1.TranscriptService.PutNode:input_type -> transcript.v1.PutNodeRequest
+	27,  // 181: transcript.v1.TranscriptService.PutNodes:input_type -> transcript.v1.PutNodesRequest
+	29,  // 182: transcript.v1.TranscriptService.PutArchivedNodes:input_type -> transcript.v1.PutArchivedNodesRequest
+	33,  // 183: transcript.v1.TranscriptService.Alias:input_type -> transcript.v1.AliasRequest
+	35,  // 184: transcript.v1.TranscriptService.DeleteAlias:input_type -> transcript.v1.DeleteAliasRequest
+	37,  // 185: transcript.v1.TranscriptService.DeleteAliases:input_type -> transcript.v1.DeleteAliasesRequest
+	42,  // 186: transcript.v1.TranscriptService.ResolveAlias:input_type -> transcript.v1.ResolveAliasRequest
+	44,  // 187: transcript.v1.TranscriptService.ListAliases:input_type -> transcript.v1.ListAliasesRequest
+	46,  // 188: transcript.v1.TranscriptService.ListAliasHistory:input_type -> transcript.v1.ListAliasHistoryRequest
+	52,  // 189: transcript.v1.TranscriptService.Assemble:input_type -> transcript.v1.AssembleRequest
+	60,  // 190: transcript.v1.TranscriptService.StreamAssemble:input_type -> transcript.v1.StreamAssembleRequest
+	62,  // 191: transcript.v1.TranscriptService.GetNode:input_type -> transcript.v1.GetNodeRequest
+	66,  // 192: transcript.v1.TranscriptService.GetNodes:input_type -> transcript.v1.GetNodesRequest
+	68,  // 193: transcript.v1.TranscriptService.ListChildren:input_type -> transcript.v1.ListChildrenRequest
+	74,  // 194: transcript.v1.TranscriptService.Compact:input_type -> transcript.v1.CompactRequest
+	79,  // 195: transcript.v1.TranscriptService.ListRunLoops:input_type -> transcript.v1.ListRunLoopsRequest
+	82,  // 196: transcript.v1.TranscriptService.RecallToolCall:input_type -> transcript.v1.RecallToolCallRequest
+	84,  // 197: transcript.v1.TranscriptService.Search:input_type -> transcript.v1.SearchRequest
+	88,  // 198: transcript.v1.TranscriptService.ReplayTools:input_type -> transcript.v1.ReplayToolsRequest
+	91,  // 199: transcript.v1.TranscriptService.Describe:input_type -> transcript.v1.DescribeRequest
+	102, // 200: transcript.v1.TranscriptService.ListNamespaces:input_type -> transcript.v1.ListNamespacesRequest
+	105, // 201: transcript.v1.TranscriptService.ServerInfo:input_type -> transcript.v1.ServerInfoRequest
+	25,  // 202: transcript.v1.TranscriptService.PutNode:output_type -> transcript.v1.PutNodeResponse
+	28,  // 203: transcript.v1.TranscriptService.PutNodes:output_type -> transcript.v1.PutNodesResponse
+	31,  // 204: transcript.v1.TranscriptService.PutArchivedNodes:output_type -> transcript.v1.PutArchivedNodesResponse
+	34,  // 205: transcript.v1.TranscriptService.Alias:output_type -> transcript.v1.AliasResponse
+	36,  // 206: transcript.v1.TranscriptService.DeleteAlias:output_type -> transcript.v1.DeleteAliasResponse
+	38,  // 207: transcript.v1.TranscriptService.DeleteAliases:output_type -> transcript.v1.DeleteAliasesResponse
+	43,  // 208: transcript.v1.TranscriptService.ResolveAlias:output_type -> transcript.v1.ResolveAliasResponse
+	45,  // 209: transcript.v1.TranscriptService.ListAliases:output_type -> transcript.v1.ListAliasesResponse
+	48,  // 210: transcript.v1.TranscriptService.ListAliasHistory:output_type -> transcript.v1.ListAliasHistoryResponse
+	59,  // 211: transcript.v1.TranscriptService.Assemble:output_type -> transcript.v1.AssembleResponse
+	61,  // 212: transcript.v1.TranscriptService.StreamAssemble:output_type -> transcript.v1.StreamAssembleResponse
+	63,  // 213: transcript.v1.TranscriptService.GetNode:output_type -> transcript.v1.GetNodeResponse
+	67,  // 214: transcript.v1.TranscriptService.GetNodes:output_type -> transcript.v1.GetNodesResponse
+	70,  // 215: transcript.v1.TranscriptService.ListChildren:output_type -> transcript.v1.ListChildrenResponse
+	75,  // 216: transcript.v1.TranscriptService.Compact:output_type -> transcript.v1.CompactResponse
+	81,  // 217: transcript.v1.TranscriptService.ListRunLoops:output_type -> transcript.v1.ListRunLoopsResponse
+	83,  // 218: transcript.v1.TranscriptService.RecallToolCall:output_type -> transcript.v1.RecallToolCallResponse
+	87,  // 219: transcript.v1.TranscriptService.Search:output_type -> transcript.v1.SearchResponse
+	90,  // 220: transcript.v1.TranscriptService.ReplayTools:output_type -> transcript.v1.ReplayToolsResponse
+	93,  // 221: transcript.v1.TranscriptService.Describe:output_type -> transcript.v1.DescribeResponse
+	104, // 222: transcript.v1.TranscriptService.ListNamespaces:output_type -> transcript.v1.ListNamespacesResponse
+	106, // 223: transcript.v1.TranscriptService.ServerInfo:output_type -> transcript.v1.ServerInfoResponse
+	202, // [202:224] is the sub-list for method output_type
+	180, // [180:202] is the sub-list for method input_type
+	180, // [180:180] is the sub-list for extension type_name
+	180, // [180:180] is the sub-list for extension extendee
+	0,   // [0:180] is the sub-list for field type_name
 }
 
 func init() { file_transcript_v1_transcript_service_proto_init() }
@@ -10398,37 +10839,38 @@ func file_transcript_v1_transcript_service_proto_init() {
 		(*AliasPrecondition_MustExist)(nil),
 		(*AliasPrecondition_HeadId)(nil),
 	}
-	file_transcript_v1_transcript_service_proto_msgTypes[19].OneofWrappers = []any{
+	file_transcript_v1_transcript_service_proto_msgTypes[22].OneofWrappers = []any{
 		(*DeleteAliasesRequest_Prefix)(nil),
 		(*DeleteAliasesRequest_All)(nil),
 	}
-	file_transcript_v1_transcript_service_proto_msgTypes[26].OneofWrappers = []any{
+	file_transcript_v1_transcript_service_proto_msgTypes[29].OneofWrappers = []any{
 		(*ListAliasesRequest_Prefix)(nil),
 		(*ListAliasesRequest_Folder)(nil),
 	}
-	file_transcript_v1_transcript_service_proto_msgTypes[31].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[32].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[58].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[62].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[64].OneofWrappers = []any{
+	file_transcript_v1_transcript_service_proto_msgTypes[34].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[35].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[50].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[63].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[67].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[69].OneofWrappers = []any{
 		(*SearchRequest_Head)(nil),
 		(*SearchRequest_AliasPrefix)(nil),
 		(*SearchRequest_Text)(nil),
 		(*SearchRequest_Regexp)(nil),
 	}
-	file_transcript_v1_transcript_service_proto_msgTypes[65].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[69].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[72].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[75].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[70].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[74].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[77].OneofWrappers = []any{}
 	file_transcript_v1_transcript_service_proto_msgTypes[80].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[81].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[85].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[86].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_transcript_v1_transcript_service_proto_rawDesc), len(file_transcript_v1_transcript_service_proto_rawDesc)),
-			NumEnums:      14,
-			NumMessages:   91,
+			NumEnums:      15,
+			NumMessages:   96,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

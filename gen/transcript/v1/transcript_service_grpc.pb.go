@@ -21,6 +21,7 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	TranscriptService_PutNode_FullMethodName          = "/transcript.v1.TranscriptService/PutNode"
 	TranscriptService_PutNodes_FullMethodName         = "/transcript.v1.TranscriptService/PutNodes"
+	TranscriptService_PutArchivedNodes_FullMethodName = "/transcript.v1.TranscriptService/PutArchivedNodes"
 	TranscriptService_Alias_FullMethodName            = "/transcript.v1.TranscriptService/Alias"
 	TranscriptService_DeleteAlias_FullMethodName      = "/transcript.v1.TranscriptService/DeleteAlias"
 	TranscriptService_DeleteAliases_FullMethodName    = "/transcript.v1.TranscriptService/DeleteAliases"
@@ -88,6 +89,15 @@ type TranscriptServiceClient interface {
 	//
 	// Errors: as PutNode.
 	PutNodes(ctx context.Context, in *PutNodesRequest, opts ...grpc.CallOption) (*PutNodesResponse, error)
+	// Puts nodes that were put elsewhere, as an archive has them (docs/archive.md), compaction nodes among them.
+	// Each keeps its id, notes and time of the first put. A node that exists already stays as it is.
+	//
+	// Atomic: all nodes or none. Idempotent.
+	//
+	// Errors: PARENT_NOT_FOUND, NODE_NOT_FOUND (a compaction node covers a node that does not exist),
+	// NOT_ANCESTOR, ALREADY_COVERED, OPEN_CALLS (a compaction node covers what it must not),
+	// TOO_MANY_OPEN_CALLS.
+	PutArchivedNodes(ctx context.Context, in *PutArchivedNodesRequest, opts ...grpc.CallOption) (*PutArchivedNodesResponse, error)
 	// Sets aliases to existing nodes, and deletes aliases.
 	//
 	// Atomic: all aliases or none. Idempotent if each alias meets the conditions in docs/api.md#retries.
@@ -226,6 +236,16 @@ func (c *transcriptServiceClient) PutNodes(ctx context.Context, in *PutNodesRequ
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(PutNodesResponse)
 	err := c.cc.Invoke(ctx, TranscriptService_PutNodes_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *transcriptServiceClient) PutArchivedNodes(ctx context.Context, in *PutArchivedNodesRequest, opts ...grpc.CallOption) (*PutArchivedNodesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PutArchivedNodesResponse)
+	err := c.cc.Invoke(ctx, TranscriptService_PutArchivedNodes_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -477,6 +497,15 @@ type TranscriptServiceServer interface {
 	//
 	// Errors: as PutNode.
 	PutNodes(context.Context, *PutNodesRequest) (*PutNodesResponse, error)
+	// Puts nodes that were put elsewhere, as an archive has them (docs/archive.md), compaction nodes among them.
+	// Each keeps its id, notes and time of the first put. A node that exists already stays as it is.
+	//
+	// Atomic: all nodes or none. Idempotent.
+	//
+	// Errors: PARENT_NOT_FOUND, NODE_NOT_FOUND (a compaction node covers a node that does not exist),
+	// NOT_ANCESTOR, ALREADY_COVERED, OPEN_CALLS (a compaction node covers what it must not),
+	// TOO_MANY_OPEN_CALLS.
+	PutArchivedNodes(context.Context, *PutArchivedNodesRequest) (*PutArchivedNodesResponse, error)
 	// Sets aliases to existing nodes, and deletes aliases.
 	//
 	// Atomic: all aliases or none. Idempotent if each alias meets the conditions in docs/api.md#retries.
@@ -607,6 +636,9 @@ func (UnimplementedTranscriptServiceServer) PutNode(context.Context, *PutNodeReq
 func (UnimplementedTranscriptServiceServer) PutNodes(context.Context, *PutNodesRequest) (*PutNodesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method PutNodes not implemented")
 }
+func (UnimplementedTranscriptServiceServer) PutArchivedNodes(context.Context, *PutArchivedNodesRequest) (*PutArchivedNodesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method PutArchivedNodes not implemented")
+}
 func (UnimplementedTranscriptServiceServer) Alias(context.Context, *AliasRequest) (*AliasResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Alias not implemented")
 }
@@ -717,6 +749,24 @@ func _TranscriptService_PutNodes_Handler(srv interface{}, ctx context.Context, d
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(TranscriptServiceServer).PutNodes(ctx, req.(*PutNodesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _TranscriptService_PutArchivedNodes_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PutArchivedNodesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TranscriptServiceServer).PutArchivedNodes(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: TranscriptService_PutArchivedNodes_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TranscriptServiceServer).PutArchivedNodes(ctx, req.(*PutArchivedNodesRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -1070,6 +1120,10 @@ var TranscriptService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "PutNodes",
 			Handler:    _TranscriptService_PutNodes_Handler,
+		},
+		{
+			MethodName: "PutArchivedNodes",
+			Handler:    _TranscriptService_PutArchivedNodes_Handler,
 		},
 		{
 			MethodName: "Alias",
