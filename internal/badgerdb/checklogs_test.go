@@ -222,7 +222,7 @@ func TestTornEnds(t *testing.T) {
 	}
 	for range 300 {
 		b := torn()
-		s := scanBytes(t, b, noKeys{}, 0)
+		s := scanBytes(t, b, keyring(nil), 0)
 		if what := s.damage(s.last, 0); s.last < acknowledged || what != "" && !s.clean() {
 			t.Fatalf("it has the transactions up to %d, and then: %s, %+v", s.last, what, s)
 		}
@@ -278,7 +278,7 @@ func scanStore(t *testing.T, dir string) *logScan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return scanBytes(t, b, noKeys{}, 0)
+	return scanBytes(t, b, keyring(nil), 0)
 }
 
 // A scan ends without a panic whatever a log holds, and finds no more than there is.
@@ -288,7 +288,7 @@ func FuzzScanLog(f *testing.F) {
 	f.Add(b[:ends[1]+5])
 	f.Add(bytes.Repeat([]byte(endMarkHead+"\x01\x00"), 100))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		s := scanBytes(t, b, noKeys{}, 0)
+		s := scanBytes(t, b, keyring(nil), 0)
 		if s.end < 0 || s.end > s.bad || s.bad > s.size || s.dataEnd < s.end || s.dataEnd > s.size || s.markEnd > s.dataEnd {
 			t.Errorf("%+v", s)
 		}

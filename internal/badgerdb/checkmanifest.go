@@ -56,7 +56,7 @@ func (i *inspection) checkManifest() error {
 		i.damaged(badger.ManifestFilename, m.end, noRemedy, what)
 	}
 	for _, t := range i.adopted {
-		m.tables[t.id] = badger.TableManifest{Compression: options.ZSTD}
+		m.tables[t.id] = badger.TableManifest{Compression: options.ZSTD, KeyID: t.keyID}
 	}
 	i.manifest = m
 	return nil
@@ -124,15 +124,6 @@ func changeSetBytes(set []byte) []byte {
 	b := binary.BigEndian.AppendUint32(nil, uint32(len(set)))
 	b = binary.BigEndian.AppendUint32(b, crc32.Checksum(set, y.CastagnoliCrcTable))
 	return append(b, set...)
-}
-
-func allZero(b []byte) bool {
-	for _, c := range b {
-		if c != 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // apply takes over the changes of a set.

@@ -78,18 +78,17 @@ func (i *inspection) readTable(r *tableReader, t *tableFile) (*Damage, error) {
 		return nil, err
 	}
 	defer f.Close()
-	manifest, named := i.manifest.tables[t.id]
-	if !named {
-		manifest.Compression = options.ZSTD // of a store's tables
+	keys, compression := i.keys.newestFirst(), options.ZSTD // of a store's tables
+	if manifest, named := i.manifest.tables[t.id]; named {
+		keys, compression = []uint64{manifest.KeyID}, manifest.Compression
 	}
 	damage := &Damage{File: t.name, Offset: -1}
-	key, err := i.keys.DataKey(manifest.KeyID)
-	if err != nil {
+	if _, err := i.keys.DataKey(keys[0]); err != nil {
 		damage.What = "it is encrypted with a data key that KEYREGISTRY does not have"
 		return damage, nil
 	}
-	r.file, r.size, r.key, r.compression = f, size, key, manifest.Compression
-	read, blocks, err := r.read()
+	r.file, r.size, r.compression = f, size, compression
+	read, blocks, err := r.readWith(i.keys, keys)
 	if err == nil {
 		_, err = r.readBlock(blocks[len(blocks)-1])
 	}
@@ -103,7 +102,7 @@ func (i *inspection) readTable(r *tableReader, t *tableFile) (*Damage, error) {
 	}
 	i.peek.table(r, read.smallest, blocks)
 	t.size, t.raw, t.sum, t.maxVersion = read.size, read.raw, read.sum, read.maxVersion
-	t.smallest, t.lastBlock = read.smallest, read.lastBlock
+	t.smallest, t.lastBlock, t.keyID = read.smallest, read.lastBlock, read.keyID
 	return nil, nil
 }
 

@@ -1,7 +1,6 @@
 package badgerdb
 
 import (
-	"bytes"
 	"errors"
 	"flag"
 	"fmt"
@@ -106,23 +105,32 @@ func TestDamagedFiles(t *testing.T) {
 	must(t, err)
 	closed := copyStore(t, image)
 	must(t, errors.Join(os.Remove(filepath.Join(closed, logName(1))), os.Remove(filepath.Join(closed, logName(2)))))
+	plain, encrypted := smallStore(), encryptedStore()
+	sealed := encryptedImage(t)
 	for _, c := range []struct {
+		o                  Options
 		image, file, other string
 		want               uint64
 		// untold is what nobody can tell, and the last transaction that is there then.
 		untold map[string]uint64
 	}{
-		{image, "000002.sst", "000001.sst", last, nil},
-		{image, "000003.sst", badger.ManifestFilename, last, nil},
-		{image, badger.ManifestFilename, "000001.sst", last, nil},
-		{closed, badger.ManifestFilename, "000001.sst", inTables, nil},
-		{image, logName(1), logName(2), last, nil},
-		{image, logName(2), logName(1), last, map[string]uint64{"emptied": older, "zeroed": older, "removed": older, "cut to 100": older}},
-		{image, filepath.Base(valueLogs[0]), logName(1), last, nil},
-		{image, discardFile, "000001.sst", last, nil},
-		{image, badger.KeyRegistryFileName, "000001.sst", last, nil},
+		{plain, image, "000002.sst", "000001.sst", last, nil},
+		{plain, image, "000003.sst", badger.ManifestFilename, last, nil},
+		{plain, image, badger.ManifestFilename, "000001.sst", last, nil},
+		{plain, closed, badger.ManifestFilename, "000001.sst", inTables, nil},
+		{plain, image, logName(1), logName(2), last, nil},
+		{plain, image, logName(2), logName(1), last, map[string]uint64{"emptied": older, "zeroed": older, "removed": older, "cut to 100": older}},
+		{plain, image, filepath.Base(valueLogs[0]), logName(1), last, nil},
+		{plain, image, discardFile, "000001.sst", last, nil},
+		{plain, image, badger.KeyRegistryFileName, "000001.sst", last, nil},
+		{encrypted, sealed, "000002.sst", "000001.sst", last, nil},
+		{encrypted, sealed, badger.ManifestFilename, "000001.sst", last, nil},
+		{encrypted, sealed, logName(1), badger.KeyRegistryFileName, last,
+			map[string]uint64{"emptied": inTables, "zeroed": inTables, "removed": inTables, "cut to 100": inTables, "replaced": inTables}},
+		{encrypted, sealed, filepath.Base(valueLogs[0]), logName(1), last, nil},
+		{encrypted, sealed, badger.KeyRegistryFileName, "000001.sst", last, nil},
 	} {
-		t.Run(fmt.Sprintf("%s of %d", c.file, c.want), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s of %d, encrypted %t", c.file, c.want, c.o.EncryptionKey != nil), func(t *testing.T) {
 			each(t, damages, func(t *testing.T, damage func(*testing.T, string, string)) {
 				if !*damageAll && rand.IntN(5) > 0 {
 					return
@@ -131,7 +139,7 @@ func TestDamagedFiles(t *testing.T) {
 				dir := copyStore(t, c.image)
 				damage(t, filepath.Join(dir, c.file), filepath.Join(dir, c.other))
 				before := contents(t, dir)
-				d, err := Open(dir, smallStore())
+				d, err := Open(dir, c.o)
 				if err != nil {
 					text := err.Error() // of a log that is gone, the next one tells
 					if !strings.Contains(text, c.file) && !strings.Contains(text, "missing before it") && (name != "swapped" || !strings.Contains(text, c.other)) {
@@ -186,38 +194,6 @@ func TestStrayFiles(t *testing.T) {
 		if d := mustRefuse(t, dir, name); d.remedy != setAside {
 			t.Errorf("%v cannot be repaired", d)
 		}
-	}
-}
-
-// A key registry is read as far as its keys are whole.
-func TestRegistryIsWhole(t *testing.T) {
-	dir := t.TempDir()
-	o := badger.KeyRegistryOptions{Dir: dir, EncryptionKey: []byte("a key of 16 byte")}
-	keys, err := badger.OpenKeyRegistry(o)
-	must(t, err)
-	for range 2 { // no time passes before another is made
-		_, err := keys.LatestDataKey()
-		must(t, err)
-	}
-	must(t, keys.Close())
-	b, err := os.ReadFile(filepath.Join(dir, badger.KeyRegistryFileName))
-	must(t, err)
-	if !registryIsWhole(b) {
-		t.Fatal("Badger's own is not whole")
-	}
-	whole := 0
-	for n := 29; n < len(b); n++ {
-		flipped := bytes.Clone(b)
-		flipped[n] ^= 1
-		if registryIsWhole(flipped) {
-			t.Errorf("it is whole with another byte at %d", n)
-		}
-		if registryIsWhole(b[:n]) {
-			whole++
-		}
-	}
-	if whole != 1 { // between the keys
-		t.Errorf("it is whole at %d places where it is cut", whole)
 	}
 }
 

@@ -41,7 +41,7 @@ type DB struct {
 	closeWithin time.Duration
 }
 
-// Open opens the database in a directory, and creates both if they are not there. Errors: ErrFormat, ErrLocked, ErrDamaged,
+// Open opens the database in a directory, and creates both if they are not there. Errors: ErrFormat, ErrLocked, ErrKey, ErrDamaged,
 // chainstore.ErrDiskFull, chainstore.ErrTooManyFiles, those of the file system.
 func Open(dir string, o Options) (*DB, error) {
 	o = o.complete()
@@ -121,6 +121,9 @@ func (d *DB) MaxCommit() (bytes, writes int64) {
 // the one that keeps even one from being written that only deletes. It is called by the goroutine that commits. Errors:
 // chainstore.ErrDiskFull, chainstore.ErrTooManyFiles, chainstore.ErrFailed while the directory is away.
 func (d *DB) Ready() (puts, deletes error) {
+	if d.isReadOnly() {
+		return errReadOnly, errReadOnly
+	}
 	if err := d.handles.check(); err != nil {
 		return err, err
 	}
@@ -138,6 +141,9 @@ func (d *DB) Room() (kept, left int64, err error) { return d.room.gauges() }
 // IsUnwritten, as every error of fill is, left the database alone; after any other, part of its memory may hold what was
 // written: Badger puts it into its memtable too before the log is synced.
 func (d *DB) Commit(ts uint64, fill func(*badger.Txn) (bytes int64, err error)) error {
+	if d.isReadOnly() {
+		return &Unwritten{errReadOnly}
+	}
 	txn := d.NewTransactionAt(ts-1, true)
 	defer txn.Discard()
 	bytes, err := fill(txn)
@@ -171,6 +177,9 @@ func (d *DB) Syncs() uint64 { return d.wal.syncs.Load() }
 // take what is in memory as a table, or does not within closeWithin, the database is left as a kill would leave it, locked until the
 // process ends: what was committed is in the log.
 func (d *DB) Close() error {
+	if d.isReadOnly() {
+		return errors.Join(d.Bare.Close(), d.lock.Close())
+	}
 	err := d.wal.close()
 	if left, roomErr := d.room.toClose(); roomErr == nil && left < 0 {
 		if d.log != nil {
@@ -200,6 +209,9 @@ func hold(lock io.Closer) {
 	<-make(chan struct{}) // never
 	runtime.KeepAlive(lock)
 }
+
+// Encrypted tells whether the database is encrypted.
+func (d *DB) Encrypted() bool { return len(d.Opts().EncryptionKey) > 0 }
 
 // MaxValue is below what a value may have: Badger would put a longer one into its value log.
 func (d *DB) MaxValue() int64 { return d.Opts().ValueThreshold }

@@ -2,6 +2,7 @@ package badgerdb
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -19,6 +20,16 @@ var (
 	ErrDamaged = errors.New("the store is damaged")
 	// ErrBeyondRepair: what is damaged holds a part of what is kept, and only a backup has it.
 	ErrBeyondRepair = errors.New("it cannot be repaired: restore a backup")
+	// ErrKey: the store is encrypted and the key that was given is not its own, or none was; or it is not, and one was. Nothing was
+	// changed.
+	ErrKey = errors.New("the key does not go with the store")
+)
+
+// The ways to be ErrKey.
+var (
+	errNoKey        = fmt.Errorf("%w: it is encrypted, and no key was given", ErrKey)
+	errKeyMismatch  = fmt.Errorf("%w: it is encrypted with another, or the first 28 bytes of its KEYREGISTRY are damaged", ErrKey)
+	errNotEncrypted = fmt.Errorf("%w: it was begun without encryption, and stays without: open it without a key, or begin another store with one", ErrKey)
 )
 
 // Translate turns an error of Badger into one of chainstore's; others pass through.

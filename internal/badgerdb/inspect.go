@@ -20,7 +20,8 @@ type inspection struct {
 	encryptionKey []byte // nil: the store is not encrypted
 	peek          *peek  // nil: nobody asks
 	files         files
-	keys          dataKeys
+	// keys are the data keys; nil: the store is not encrypted.
+	keys keyring
 
 	manifest *manifest
 	// tables are those that the MANIFEST names and that are whole. inTables is the last transaction in them.
@@ -34,13 +35,14 @@ type inspection struct {
 	// is to name.
 	orphans, adopted []*tableFile
 
-	// leftovers are files that hold nothing and that Badger takes for damaged, torn ends of logs that have to be cut.
+	// leftovers are files that nobody misses: that hold nothing and that Badger takes for damaged, or that were to replace one. torn are
+	// ends of logs, and of the registry, that have to be cut.
 	leftovers []string
 	torn      []tornEnd
 	damages   []*Damage
 }
 
-// inspect reads the files of a store. Without a MANIFEST there is none yet. Its errors are those of the file system.
+// inspect reads the files of a store. Without a MANIFEST there is none yet. Its errors are those of the file system, and ErrKey.
 func inspect(dir string, encryptionKey []byte) (*inspection, error) {
 	i := &inspection{dir: dir, encryptionKey: encryptionKey}
 	return i, i.inspect()
@@ -53,7 +55,7 @@ func (i *inspection) inspect() error {
 	if err := i.list(); err != nil || i.hopeless() {
 		return err
 	}
-	for _, check := range []func() error{i.checkRegistry, i.checkDiscards, i.checkValueLogs, i.checkManifest} {
+	for _, check := range []func() error{i.checkManifest, i.checkRegistry, i.checkDiscards, i.checkValueLogs} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -112,6 +114,8 @@ func (i *inspection) list() error {
 		name, kind := e.Name(), filepath.Ext(e.Name())
 		number, err := strconv.ParseUint(strings.TrimSuffix(name, kind), 10, 31)
 		switch {
+		case name == badger.KeyRegistryRewriteFileName: // what was to be the registry
+			i.leftovers = append(i.leftovers, name)
 		case isStoreFile(name) && !e.Type().IsRegular():
 			i.damaged(name, -1, noRemedy, noFile)
 		case kind == tableSuffix && e.IsDir(), kind != tableSuffix && kind != walSuffix && kind != valueLogSuffix:

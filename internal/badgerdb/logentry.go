@@ -43,7 +43,7 @@ const (
 	maxEndMark       = endMarkHeadBytes + len(endMarkKey) + keyNumber + maxNumberDigits + entrySum
 )
 
-// dataKeys finds the key that a file is encrypted with: nil for 0. *badger.KeyRegistry is one.
+// dataKeys finds the key that a file is encrypted with: nil for 0. A keyring is one, and a *badger.KeyRegistry.
 type dataKeys interface {
 	DataKey(id uint64) (*pb.DataKey, error)
 }
@@ -142,9 +142,11 @@ func (r *logReader) entry(at int64) (entry, stop, error) {
 	if meta&entryEndsTxn != 0 {
 		e.number = markNumber(r.decrypt(b[head:length-entrySum], at))
 	} else {
-		e.number = y.ParseTs(r.decrypt(b[head:head+key], at))
-		if r.key == nil {
-			r.peek.take(b[head:head+key], meta, b[1], b[head+key:head+key+value])
+		plain := r.decrypt(b[head:head+key], at)
+		e.number = y.ParseTs(plain)
+		if r.peek.wants(plain) {
+			plain = r.decrypt(b[head:length-entrySum], at)
+			r.peek.take(plain[:key], meta, b[1], plain[key:])
 		}
 	}
 	return e, goesOn, nil

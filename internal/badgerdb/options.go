@@ -3,6 +3,7 @@ package badgerdb
 import (
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/options"
@@ -48,6 +49,14 @@ type Options struct {
 	// MemtableBytes is how much Badger gathers in memory and in a log before it writes a table. A transaction may be about 15 %
 	// of it. Default 32 MiB.
 	MemtableBytes int64
+	// EncryptionKey, of 32 bytes, encrypts the database; nil: it is not encrypted. A database stays what it was begun as.
+	EncryptionKey []byte
+	// DataKeyRotation is for how long new files are encrypted with the same data key. Default ten days, at most ten years: of more than
+	// half a century Badger would take a store without a data key to have one, and encrypt nothing.
+	DataKeyRotation time.Duration
+	// IndexCacheBytes bounds the cache of tables' indexes of a database that is encrypted; of others they lie in the system's pages.
+	// Default 8 MiB.
+	IndexCacheBytes int64
 	// Admit, if not nil, is asked before anything in the directory is changed. An error of it, which Open returns, leaves it as it is, byte
 	// for byte. It gets the values of the keys in Peek: nil for one that is not there, or whose value cannot be told before the
 	// database is open.
@@ -67,6 +76,10 @@ type Options struct {
 const (
 	DefaultMemtableBytes = 32 << 20
 	defaultBlockCache    = 8 << 20
+	defaultIndexCache    = 8 << 20
+	// DefaultDataKeyRotation is Badger's.
+	DefaultDataKeyRotation = 10 * 24 * time.Hour
+	longestRotation        = 10 * 365 * 24 * time.Hour
 )
 
 func (o Options) complete() Options {
@@ -76,6 +89,13 @@ func (o Options) complete() Options {
 	if o.MemtableBytes <= 0 {
 		o.MemtableBytes = DefaultMemtableBytes
 	}
+	if o.DataKeyRotation <= 0 {
+		o.DataKeyRotation = DefaultDataKeyRotation
+	}
+	o.DataKeyRotation = min(o.DataKeyRotation, longestRotation)
+	if o.IndexCacheBytes <= 0 {
+		o.IndexCacheBytes = defaultIndexCache
+	}
 	if o.lookAtDisk == nil {
 		o.lookAtDisk = lookAtDisk
 	}
@@ -83,6 +103,14 @@ func (o Options) complete() Options {
 		o.SyncLog = syncLog
 	}
 	return o
+}
+
+// indexCache is what Badger may keep of tables' indexes: nothing where these are mapped files.
+func (o *Options) indexCache() int64 {
+	if len(o.EncryptionKey) == 0 {
+		return 0
+	}
+	return max(1<<20, o.IndexCacheBytes)
 }
 
 // badgerOptions are for a store that has so many tables in level 0.
@@ -105,7 +133,9 @@ func badgerOptions(dir string, o *Options, level0 int) badger.Options {
 		WithZSTDCompressionLevel(compressionLevel).
 		WithBlockSize(blockSize).
 		WithBlockCacheSize(max(1<<20, o.BlockCacheBytes)).
-		WithIndexCacheSize(0). // it would only be used where tables are encrypted; else their indexes are mapped files
+		WithEncryptionKey(o.EncryptionKey).
+		WithEncryptionKeyRotationDuration(o.DataKeyRotation).
+		WithIndexCacheSize(o.indexCache()).
 		WithMetricsEnabled(false).
 		WithLogger(logger{o.Logger})
 }

@@ -2,13 +2,14 @@ package badgerdb
 
 import (
 	"bytes"
+	"slices"
 	"sync"
 
 	"github.com/dgraph-io/badger/v4/y"
 )
 
 // peek finds what some keys have in the files of a store, before Badger opens them. It is for what must be known before anything is
-// changed, and it may find nothing: of a value that is packed, in a file that is encrypted or damaged, and far into a table.
+// changed, and it may find nothing: of a value that is packed, in a file that is damaged, and far into a table.
 type peek struct {
 	keys [][]byte
 
@@ -25,6 +26,11 @@ type peeked struct {
 
 // metaDelete marks that a key was deleted, in a log and in a table (value.go of Badger 4).
 const metaDelete = 1
+
+// wants tells whether a key, which ends with the number of its transaction, is one of those.
+func (p *peek) wants(key []byte) bool {
+	return p != nil && len(key) > keyNumber && slices.ContainsFunc(p.keys, func(wanted []byte) bool { return bytes.Equal(wanted, key[:len(key)-keyNumber]) })
+}
 
 // take notes a value of a key, which ends with the number of its transaction.
 func (p *peek) take(key []byte, meta, mark byte, value []byte) {

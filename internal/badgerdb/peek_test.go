@@ -12,6 +12,12 @@ import (
 // TestAdmit: who opens a database sees before anything is changed what keys have, in tables as in logs, after a close as after a kill; and
 // where it is not admitted nothing is changed.
 func TestAdmit(t *testing.T) {
+	for name, key := range map[string][]byte{"plain": nil, "encrypted": testKey(1)} {
+		t.Run(name, func(t *testing.T) { testAdmit(t, key) })
+	}
+}
+
+func testAdmit(t *testing.T, key []byte) {
 	dir := t.TempDir()
 	peek := [][]byte{[]byte("a"), []byte("k05"), []byte("never"), []byte("gone"), []byte("packed")}
 	refused := errors.New("refused")
@@ -23,7 +29,7 @@ func TestAdmit(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := contents(t, to)
-		_, err := Open(to, Options{MemtableBytes: 1 << 20, Peek: peek, Admit: func(values [][]byte) error {
+		_, err := Open(to, Options{MemtableBytes: 1 << 20, EncryptionKey: key, Peek: peek, Admit: func(values [][]byte) error {
 			seen = values
 			return refused
 		}})
@@ -43,7 +49,7 @@ func TestAdmit(t *testing.T) {
 	check("new", nil, nil, nil, nil, nil)
 	ts := uint64(0)
 	open := func() *DB {
-		d, err := Open(dir, Options{MemtableBytes: 1 << 20})
+		d, err := Open(dir, Options{MemtableBytes: 1 << 20, EncryptionKey: key})
 		if err != nil {
 			t.Fatal(err)
 		}

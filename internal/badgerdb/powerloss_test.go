@@ -13,10 +13,16 @@ func TestPowerLoss(t *testing.T) {
 	if !SyncsLog {
 		t.Skip("the database syncs its log itself here, so no test sees when")
 	}
+	for name, o := range map[string]Options{"plain": smallStore(), "encrypted": encryptedStore()} {
+		t.Run(name, func(t *testing.T) { testPowerLoss(t, o) })
+	}
+}
+
+func testPowerLoss(t *testing.T, o Options) {
 	const commits = 120
 	dir, durable := t.TempDir(), map[string][]byte{} // the logs as they were synced last, while an image is to be made
 	var images []string
-	o := smallStore()
+	reopen := o
 	o.SyncLog = func(log *os.File) error {
 		if len(durable) > 0 {
 			images = append(images, imageOf(t, dir, durable))
@@ -29,13 +35,13 @@ func TestPowerLoss(t *testing.T) {
 	defer d.Close()
 	for n := uint64(1); n <= commits; n++ {
 		begun := d.wal.last
-		if rand.IntN(6) == 0 || full(t, dir, begun) {
+		if rand.IntN(6) == 0 || full(t, dir, begun, o.EncryptionKey) {
 			durable = logsOf(t, dir)
 		}
 		was := len(images)
 		commitNumbers(t, d, n, n, 1000+rand.IntN(60_000))
 		for _, image := range images[was:] {
-			i, err := Open(image, smallStore())
+			i, err := Open(image, reopen)
 			if err != nil {
 				t.Fatalf("commit %d, to log %d after %d: %v", n, d.wal.last, begun, err)
 			}
@@ -51,10 +57,12 @@ func TestPowerLoss(t *testing.T) {
 }
 
 // full tells whether the next commit begins a new log.
-func full(t *testing.T, dir string, log int) bool {
+func full(t *testing.T, dir string, log int, key []byte) bool {
 	b, err := os.ReadFile(filepath.Join(dir, logName(log)))
 	must(t, err)
-	return scanBytes(t, b, noKeys{}, 0).end >= 1<<20
+	keys, err := keysOf(dir, key)
+	must(t, err)
+	return scanBytes(t, b, keys, 0).end >= 1<<20
 }
 
 // logsOf reads the logs of a store, but for those that are removed meanwhile: cut to nothing first, so that a part of one may be read.

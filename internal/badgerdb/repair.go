@@ -18,7 +18,8 @@ import (
 // Repair makes a damaged store one that opens, at the price of what was written last: it tells what is wrong, what it does, and what is lost,
 // a line each. A dry run does nothing. Whatever it drops it sets aside. What Open mends by itself, it leaves to Open. It keeps a
 // beginning of the store's transactions and never one behind a gap: a later one may build on each before. Of the options it has to
-// do with Admit and Peek: a store that is not admitted is left as it is. Errors: those of Admit, ErrLocked, ErrFormat, ErrBeyondRepair, those of the file system. One that was cut short can be repeated.
+// do with Admit and Peek, and with EncryptionKey: a store that is not admitted, or whose key it is not, is left as it is. Errors: those of Admit, ErrKey, ErrLocked, ErrFormat,
+// ErrBeyondRepair, those of the file system. One that was cut short can be repeated.
 func Repair(dir string, o Options, dryRun bool, tell func(line string)) error {
 	if _, err := os.Stat(dir); err != nil {
 		return fmt.Errorf("look for the store: %w", err)
@@ -203,7 +204,7 @@ func (i *inspection) adopt(folder string) (repairStep, error) {
 		i.adopted = append(i.adopted, t)
 		i.known = t.maxVersion
 		set.Changes = append(set.Changes, &pb.ManifestChange{
-			Id: t.id, Op: pb.ManifestChange_CREATE, EncryptionAlgo: pb.EncryptionAlgo_aes, Compression: uint32(options.ZSTD),
+			Id: t.id, Op: pb.ManifestChange_CREATE, KeyId: t.keyID, EncryptionAlgo: pb.EncryptionAlgo_aes, Compression: uint32(options.ZSTD),
 		})
 		names += " " + t.name
 	}
@@ -220,9 +221,6 @@ func (i *inspection) adopt(folder string) (repairStep, error) {
 // followsOn sees that a table has every transaction from known on to its last: then it is what a memtable became, with all
 // of it.
 func (i *inspection) followsOn(t *tableFile) error {
-	if i.encryptionKey != nil {
-		return ErrBeyondRepair // which data key is the table's, only the MANIFEST tells
-	}
 	numbers, err := i.numbersIn(t)
 	if err != nil {
 		return err

@@ -46,7 +46,7 @@ func settle(dir string, o *Options) (*inspection, error) {
 // inspectAdmitted inspects a store and asks whether it is admitted. A damaged one is asked for too: whoever does not know its format must
 // not repair it.
 func inspectAdmitted(dir string, o *Options) (*inspection, error) {
-	i := &inspection{dir: dir}
+	i := &inspection{dir: dir, encryptionKey: o.EncryptionKey}
 	if o.Admit == nil {
 		return i, i.inspect()
 	}
@@ -105,17 +105,17 @@ func (i *inspection) syncManifest() error {
 	return nil
 }
 
-// removeLeftovers removes what is empty. Badger, which leaves it, takes it for new, and that for an error.
+// removeLeftovers removes what nobody misses. Badger, which leaves it, takes what is empty for new, and that for an error.
 func (i *inspection) removeLeftovers() error {
 	for _, name := range i.leftovers {
 		if err := os.Remove(i.path(name)); err != nil {
-			return fmt.Errorf("remove an empty file of the store: %w", err)
+			return fmt.Errorf("remove a leftover of the store: %w", err)
 		}
 	}
 	return nil
 }
 
-// cutTornEnds cuts what is not whole off the logs and the MANIFEST, and keeps it aside.
+// cutTornEnds cuts what is not whole off the logs, the registry and the MANIFEST, and keeps it aside.
 func (i *inspection) cutTornEnds(log *slog.Logger) error {
 	torn := i.torn
 	if m := i.manifest; m != nil && m.torn() {

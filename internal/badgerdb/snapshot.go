@@ -178,7 +178,24 @@ func (d *DB) Write(commit uint64, fill func(*Batch) error) error {
 
 // BlockCache are what the cache of blocks has and may have, in bytes, and how often a block was found there and was not.
 func (d *DB) BlockCache() (bytes, limit int64, hits, misses uint64) {
-	m := d.BlockCacheMetrics()
+	return cacheOf(d.BlockCacheMetrics(), d.Opts().BlockCacheSize)
+}
+
+// IndexCache are those of the cache of tables' indexes; 0 where the database is not encrypted.
+func (d *DB) IndexCache() (bytes, limit int64, hits, misses uint64) {
+	return cacheOf(d.IndexCacheMetrics(), d.Opts().IndexCacheSize)
+}
+
+// cacheMetrics are those of one of Badger's caches; where there is none they are all 0.
+type cacheMetrics interface {
+	CostAdded() uint64
+	CostEvicted() uint64
+	Hits() uint64
+	Misses() uint64
+}
+
+// cacheOf reads the metrics of a cache of a size.
+func cacheOf(m cacheMetrics, size int64) (bytes, limit int64, hits, misses uint64) {
 	evicted := m.CostEvicted() // first: it was added before
-	return max(0, int64(m.CostAdded()-evicted)), d.Opts().BlockCacheSize, m.Hits(), m.Misses()
+	return max(0, int64(m.CostAdded()-evicted)), size, m.Hits(), m.Misses()
 }

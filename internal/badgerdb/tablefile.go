@@ -44,6 +44,8 @@ type tableFile struct {
 	smallest, lastBlock []byte
 	// sum is the checksum of its index.
 	sum uint64
+	// keyID is that of the data key that it is encrypted with; 0: it is not.
+	keyID uint64
 }
 
 // tableError is what is wrong with a table.
@@ -88,6 +90,21 @@ func (r *tableReader) read() (*tableFile, []block, error) {
 	}
 	t.size, t.sum = r.size, sum
 	return t, blocks, nil
+}
+
+// readWith reads a table, as read does, that is encrypted with one of some data keys: that with which its index makes sense.
+func (r *tableReader) readWith(keys keyring, ids []uint64) (t *tableFile, blocks []block, err error) {
+	for _, id := range ids {
+		r.key = keys[id]
+		if t, blocks, err = r.read(); err == nil {
+			t.keyID = id
+			return t, blocks, nil
+		}
+		if what := tableError(""); !errors.As(err, &what) {
+			return nil, nil, err
+		}
+	}
+	return nil, nil, err
 }
 
 // readIndex finds the index from the end of the file, and tells where it begins.
@@ -151,6 +168,9 @@ func describeTable(index []byte, start int64) (t *tableFile, blocks []block, err
 		}
 	}()
 	root := fb.GetRootAsTableIndex(index, 0)
+	if root.OffsetsLength() > len(index) {
+		return nil, nil, tableError("its index has more blocks than bytes")
+	}
 	t = &tableFile{maxVersion: root.MaxVersion(), raw: int64(root.UncompressedSize()) + int64(len(index))}
 	blocks = make([]block, root.OffsetsLength())
 	var b fb.BlockOffset

@@ -22,7 +22,7 @@ func (i *inspection) numbersIn(t *tableFile) (map[uint64]struct{}, error) {
 	}
 	defer r.close()
 	r.file, r.size, r.compression = f, size, options.ZSTD
-	_, blocks, err := r.read()
+	_, blocks, err := r.readWith(i.keys, []uint64{t.keyID})
 	numbers := map[uint64]struct{}{}
 	for n := 0; n < len(blocks) && err == nil; n++ {
 		var b []byte

@@ -23,7 +23,11 @@ func (b *Bare) TableFiles() (files []string) {
 // Close was. Badger's own check ends at the first damaged block of any table, holds all blocks of a table in memory, and panics on
 // one that it cannot decode.
 func (b *Bare) CheckTable(file string, step func(bytes int) error) (damage, err error) {
-	damage, err = checkTable(filepath.Join(b.Opts().Dir, file), step)
+	keys, err := keysOf(b.Opts().Dir, b.Opts().EncryptionKey)
+	if err != nil {
+		return err, nil
+	}
+	damage, err = checkTable(filepath.Join(b.Opts().Dir, file), keys, step)
 	if damage != nil && !slices.Contains(b.TableFiles(), file) {
 		damage = nil
 	}
@@ -32,7 +36,7 @@ func (b *Bare) CheckTable(file string, step func(bytes int) error) (damage, err 
 
 // checkTable tells what is wrong with a file; err is step's. It reads without a map of the file: Badger cuts files that it removes,
 // and to read behind their ends in memory would end the process.
-func checkTable(path string, step func(bytes int) error) (damage, err error) {
+func checkTable(path string, keys keyring, step func(bytes int) error) (damage, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return err, nil
@@ -48,7 +52,7 @@ func checkTable(path string, step func(bytes int) error) (damage, err error) {
 	}
 	defer r.close()
 	r.file, r.size, r.compression = f, info.Size(), options.ZSTD
-	_, blocks, err := r.read()
+	_, blocks, err := r.readWith(keys, keys.newestFirst())
 	if err != nil {
 		return err, nil
 	}

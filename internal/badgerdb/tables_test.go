@@ -101,7 +101,7 @@ func TestCheckTables(t *testing.T) {
 		if err := os.WriteFile(files[1], spoilt, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		damage, _ := checkTable(files[1], goOn)
+		damage, _ := checkTable(files[1], nil, goOn)
 		if damage == nil {
 			t.Errorf("nobody minds bit %d of byte %d", at%8, at)
 			continue
@@ -144,14 +144,14 @@ func TestCheckTable(t *testing.T) {
 		if err := os.WriteFile(files[0], spoilt, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if damage, _ := checkTable(files[0], goOn); damage == nil {
+		if damage, _ := checkTable(files[0], nil, goOn); damage == nil {
 			t.Errorf("%s: nobody minds", name)
 		}
 	}
 	if err := os.WriteFile(files[0], whole, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if damage, err := checkTable(files[0], goOn); damage != nil || err != nil {
+	if damage, err := checkTable(files[0], nil, goOn); damage != nil || err != nil {
 		t.Error(damage, err)
 	}
 }
@@ -162,7 +162,7 @@ func goOn(int) error { return nil }
 func TestCheckTableEnds(t *testing.T) {
 	_, files := closedTables(t)
 	stop, steps := errors.New("stop"), 0
-	_, err := checkTable(files[0], func(int) error {
+	_, err := checkTable(files[0], nil, func(int) error {
 		if steps++; steps == 2 {
 			return stop
 		}
@@ -208,7 +208,7 @@ func BenchmarkCheckTable(b *testing.B) {
 	}
 	b.SetBytes(info.Size())
 	for b.Loop() {
-		if damage, err := checkTable(file, goOn); damage != nil || err != nil {
+		if damage, err := checkTable(file, nil, goOn); damage != nil || err != nil {
 			b.Fatal(damage, err)
 		}
 	}
