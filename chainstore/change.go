@@ -63,6 +63,9 @@ type NewNode struct {
 	Variables []runloop.VariableChange
 	// Outcome is what the metadata says of how the run ended.
 	Outcome runloop.Outcome
+	// FirstPut is when it was first put elsewhere, in milliseconds since the epoch; 0, or later than now: now. A node that is there keeps
+	// its own.
+	FirstPut int64
 	// Compaction makes it a compaction node, which has a parent, and neither metadata nor SpawnedFrom; else nil.
 	Compaction *Compaction
 }

@@ -26,6 +26,7 @@ type Store interface {
 	Verifier
 	TokenKeeper
 	NamespaceKeeper
+	Exporter
 	// Info tells which store this is, of what engine: always the same until Close, and its ID for ever.
 	Info() Info
 	// Stats counts a namespace.
@@ -356,6 +357,8 @@ type Info struct {
 	Format int
 	// Features are what was added to the format since, in a store that makes use of it. The caller must not change them.
 	Features []string
+	// Encrypted says that what lies on disk is encrypted: a copy in plain text is less protected than the store.
+	Encrypted bool
 }
 
 // Stats counts a namespace.
@@ -425,15 +428,4 @@ type VerifyReport struct {
 	// Cursor is where a check goes on behind the problems of this report and those before it: what is checked again, nothing was
 	// told of. nil: at the beginning, or, in the last report, nowhere.
 	Cursor []byte
-}
-
-// Problem is something that Verify found wrong.
-type Problem struct {
-	// Namespace is the one that it is in; empty for what is in none.
-	Namespace string
-	// Node is meaningful if HasNode.
-	HasNode bool
-	Node    ID
-	// What it is, in words, without content or alias names.
-	What string
 }

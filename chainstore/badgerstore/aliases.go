@@ -198,27 +198,33 @@ func (s *Store) AliasHistory(ctx context.Context, namespace, name string) (state
 		if !found || chainstore.Forgotten(a.Deleted, a.MovedAt, now) {
 			return chainstore.ErrAliasNotFound
 		}
-		past, err := pastStates(ctx, v, name, a.States)
-		if err != nil {
-			return err
-		}
-		st := layout.PastState{Deleted: a.Deleted, Number: a.States, Began: a.MovedAt, At: a.At, Revision: a.Began}
-		for {
-			shown, err := stateOf(v, &st)
-			if err != nil {
-				return err
-			}
-			states = append(states, shown)
-			if len(past) == 0 || len(states) == chainstore.MaxHistory || now-st.Began > chainstore.MaxHistoryAge {
-				return nil
-			}
-			ended := st.Began
-			if st, past = past[0], past[1:]; chainstore.Forgotten(st.Deleted, st.Began, ended) {
-				return nil
-			}
-		}
+		states, err = aliasStates(ctx, v, name, a, now)
+		return err
 	})
 	return states, err
+}
+
+// aliasStates are the present state of an alias and those it left, as far as they are told.
+func aliasStates(ctx context.Context, v *snapshot.Snapshot, name string, a *layout.AliasRow, now int64) (states []chainstore.AliasState, err error) {
+	past, err := pastStates(ctx, v, name, a.States)
+	if err != nil {
+		return nil, err
+	}
+	st := layout.PastState{Deleted: a.Deleted, Number: a.States, Began: a.MovedAt, At: a.At, Revision: a.Began}
+	for {
+		shown, err := stateOf(v, &st)
+		if err != nil {
+			return nil, err
+		}
+		states = append(states, shown)
+		if len(past) == 0 || len(states) == chainstore.MaxHistory || now-st.Began > chainstore.MaxHistoryAge {
+			return states, nil
+		}
+		ended := st.Began
+		if st, past = past[0], past[1:]; chainstore.Forgotten(st.Deleted, st.Began, ended) {
+			return states, nil
+		}
+	}
 }
 
 // pastStates reads the states of an alias before its present one, latest first: ErrCorrupt where two have one number, or one has

@@ -22,9 +22,10 @@ import (
 )
 
 var (
-	coldDir    = flag.String("cold.dir", "", "badgerstore: a folder that TestCold fills with a store, unless it has one, and reads")
-	coldNodes  = flag.Int("cold.nodes", 1_000_000, "badgerstore: how many nodes TestCold fills a store with")
-	coldRandom = flag.Bool("cold.random", false, "badgerstore: TestCold advises the system that tables are read at random")
+	coldDir       = flag.String("cold.dir", "", "badgerstore: a folder that TestCold fills with a store, unless it has one, and reads")
+	coldNodes     = flag.Int("cold.nodes", 1_000_000, "badgerstore: how many nodes TestCold fills a store with")
+	coldEncrypted = flag.Bool("cold.encrypted", false, "badgerstore: TestCold's store is encrypted")
+	coldRandom    = flag.Bool("cold.random", false, "badgerstore: TestCold advises the system that tables are read at random")
 )
 
 // TestCold tells what a store takes of which nothing is in memory: its start, single nodes that were put long ago, and its tables in order,
@@ -33,10 +34,11 @@ func TestCold(t *testing.T) {
 	if *coldDir == "" {
 		t.Skip("it tells what a large store takes: give -cold.dir")
 	}
+	o := coldOptions()
 	ids := fillCold(t, *coldDir)
 	forgetFiles(t, *coldDir)
 	var s *Store
-	reads(t, "start", 1, func() { s = openAt(t, *coldDir, Options{}) })
+	reads(t, "start", 1, func() { s = openAt(t, *coldDir, o) })
 	if *coldRandom {
 		adviseRandom(t, *coldDir)
 	}
@@ -47,11 +49,20 @@ func TestCold(t *testing.T) {
 	}
 
 	forgetFiles(t, *coldDir)
-	s = openAt(t, *coldDir, Options{})
+	s = openAt(t, *coldDir, o)
 	if *coldRandom {
 		adviseRandom(t, *coldDir)
 	}
 	reads(t, "all in order, for 20 s", 1, func() { scanAll(s, 20*time.Second) })
+}
+
+// coldOptions are those of the daemon.
+func coldOptions() (o Options) {
+	o.CacheBytes = defaultCacheBytes
+	if *coldEncrypted {
+		o.EncryptionKey = testKey(1)
+	}
+	return o
 }
 
 // reads tells how long calls take, and how much they read from the disk.
@@ -106,13 +117,15 @@ func fillCold(t *testing.T, dir string) (ids []chainstore.ID) {
 		}
 		return ids
 	}
-	s := openAt(t, dir, Options{})
+	s := openAt(t, dir, coldOptions())
+	begin := time.Now()
 	var callers sync.WaitGroup
 	written := make([][]chainstore.ID, 8)
 	for caller := range written {
 		callers.Go(func() { written[caller] = growCold(t, s, uint64(caller), *coldNodes/len(written)) })
 	}
 	callers.Wait()
+	t.Logf("%.0f nodes a second were put", float64(*coldNodes)/time.Since(begin).Seconds())
 	for deadline := time.Now().Add(time.Hour); s.source.DB.Shape().WaitingBytes > 0 && time.Now().Before(deadline); {
 		time.Sleep(time.Second) // polls
 	}

@@ -3,6 +3,7 @@ package badgerstore
 import (
 	"context"
 	"errors"
+	"flag"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,11 +21,17 @@ func model(o storetest.Options) chainstore.Store {
 	return memstore.New(memstore.Options{Now: o.Now})
 }
 
+var encryptContract = flag.Bool("contract.encrypted", false, "badgerstore: encrypt the stores of TestContract")
+
 func TestContract(t *testing.T) {
 	var dirs sync.Map // of each test, which may run beside others
 	open := func(tb testing.TB, o storetest.Options) chainstore.Store {
 		dir, _ := dirs.Load(tb)
-		return openAt(tb, dir.(string), Options{Now: o.Now})
+		options := Options{Now: o.Now}
+		if *encryptContract {
+			options.EncryptionKey = testKey(1)
+		}
+		return openAt(tb, dir.(string), options)
 	}
 	storetest.Run(t, storetest.Config{
 		Open: func(tb testing.TB, o storetest.Options) chainstore.Store {
@@ -38,8 +45,8 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// TestContractOfARestlessStore runs what looks at everything on a store with small memtables and caches, which is
-// closed and opened again all the time, forgets what it keeps of segments, and goes on in a new read after every few rows.
+// TestContractOfARestlessStore runs what looks at everything on a store with small memtables and caches, encrypted with another data key for
+// each file, which is closed and opened again all the time, forgets what it keeps of segments, and goes on in a new read after every few rows.
 func TestContractOfARestlessStore(t *testing.T) {
 	skip := map[storetest.Category]string{}
 	for _, c := range []storetest.Category{
@@ -55,6 +62,7 @@ func TestContractOfARestlessStore(t *testing.T) {
 		Open: func(tb testing.TB, o storetest.Options) chainstore.Store {
 			r := &restless{tb: tb, dir: tb.TempDir(), commits: &commits}
 			r.options = Options{Now: o.Now, MemtableBytes: 8 << 20, CacheBytes: 1, RowCacheBytes: 64 << 10}
+			r.options.EncryptionKey, r.options.DataKeyRotation = testKey(1), time.Nanosecond
 			r.open()
 			return r
 		},

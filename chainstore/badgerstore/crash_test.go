@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 )
@@ -21,16 +22,31 @@ var crashCycles = flag.Int("crash.cycles", 3, "badgerstore: how often the writin
 const (
 	crashDirectory = "BADGERSTORE_CRASH_DIRECTORY"
 	crashCycle     = "BADGERSTORE_CRASH_CYCLE"
+	crashKey       = "BADGERSTORE_CRASH_KEY" // the number of testKey; empty: plain
 	crashWriters   = 8
 )
 
 // TestCrash kills a writing process, again and again, and finds all that it acknowledged.
 func TestCrash(t *testing.T) {
+	for name, key := range map[string]string{"plain": "", "encrypted": "1"} {
+		t.Run(name, func(t *testing.T) { testCrash(t, key) })
+	}
+}
+
+// crashOptions open the store of TestCrash.
+func crashOptions(key string) (o Options) {
+	if key != "" {
+		o.EncryptionKey, o.DataKeyRotation = testKey(1), time.Nanosecond
+	}
+	return o
+}
+
+func testCrash(t *testing.T, key string) {
 	dir := t.TempDir()
 	acknowledged := map[string]string{}
 	for cycle := range *crashCycles {
-		killedWriter(t, dir, cycle, 50+37*(cycle%5), acknowledged)
-		s := openAt(t, dir, Options{})
+		killedWriter(t, dir, key, cycle, 50+37*(cycle%5), acknowledged)
+		s := openAt(t, dir, crashOptions(key))
 		for alias, id := range acknowledged {
 			mustStand(t, s, alias, id)
 		}
@@ -58,10 +74,10 @@ func mustStand(t *testing.T, s *Store, alias, hex string) {
 }
 
 // killedWriter runs the child until it has acknowledged so many changes, and kills it.
-func killedWriter(t *testing.T, dir string, cycle, changes int, acknowledged map[string]string) {
+func killedWriter(t *testing.T, dir, key string, cycle, changes int, acknowledged map[string]string) {
 	t.Helper()
 	child := exec.Command(os.Args[0], "-test.run=^TestCrashChild$")
-	child.Env = append(os.Environ(), crashDirectory+"="+dir, crashCycle+"="+strconv.Itoa(cycle))
+	child.Env = append(os.Environ(), crashDirectory+"="+dir, crashKey+"="+key, crashCycle+"="+strconv.Itoa(cycle))
 	child.Stderr = os.Stderr
 	out, err := child.StdoutPipe()
 	if err != nil {
@@ -94,7 +110,9 @@ func TestCrashChild(t *testing.T) {
 	if dir == "" {
 		t.Skip("it is the child process of TestCrash")
 	}
-	s := openAt(t, dir, Options{MemtableBytes: 8 << 20})
+	o := crashOptions(os.Getenv(crashKey))
+	o.MemtableBytes = 8 << 20
+	s := openAt(t, dir, o)
 	var wg sync.WaitGroup
 	for w := range crashWriters {
 		wg.Go(func() {

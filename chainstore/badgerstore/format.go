@@ -2,7 +2,6 @@ package badgerstore
 
 import (
 	"fmt"
-	"log/slog"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/commit"
@@ -16,9 +15,15 @@ var (
 	headerKey = layout.HeaderKey()
 )
 
-// Repair is badgerdb.Repair of a store of this version or an earlier one; of another: ErrFormat.
-func Repair(dir string, dryRun bool, tell func(line string)) error {
-	return badgerdb.Repair(dir, admission(dir), dryRun, tell)
+// Repair is badgerdb.Repair of a store of this version or an earlier one; of another: ErrFormat. Of the options it has to do with
+// EncryptionKey.
+func Repair(dir string, o Options, dryRun bool, tell func(line string)) error {
+	return badgerdb.Repair(dir, o.database(dir), dryRun, tell)
+}
+
+// Rekey is badgerdb.Rekey of a store of this version or an earlier one: key takes the place of the one in the options.
+func Rekey(dir string, o Options, key []byte) error {
+	return badgerdb.Rekey(dir, o.database(dir), key)
 }
 
 // admission is what lets only stores in that this version knows.
@@ -45,7 +50,7 @@ func admit(dir string, format, header []byte) error {
 
 // takeUp reads what the store says of itself, and refuses it as admit does. Then it writes what is missing in a new store, and in one of an
 // earlier version, whose nodes stay as they are: its header and its format version last, in one commit.
-func (s *Store) takeUp(log *slog.Logger) error {
+func (s *Store) takeUp(o *Options) error {
 	v, err := s.source.Open(layout.OwnNamespace)
 	if err != nil {
 		return err
@@ -64,8 +69,11 @@ func (s *Store) takeUp(log *slog.Logger) error {
 		h, err = readHeader(s.dir, header)
 	}
 	s.source.Header.Store(h)
+	if err == nil && o.ReadOnly && !(hasHeader && version == layout.FormatVersion) {
+		err = fmt.Errorf("%w: %s has format %d", ErrUnclean, s.dir, version)
+	}
 	if err == nil && !hasHeader && version > 0 {
-		last, err = s.indexFolders(log)
+		last, err = s.indexFolders(o.Logger)
 	}
 	if err != nil || hasHeader && version == layout.FormatVersion {
 		return err

@@ -142,7 +142,7 @@ func TestANewerStoreIsLeftAlone(t *testing.T) {
 		for state, dir := range map[string]string{"killed": killed, "closed": dir, "damaged": damaged} {
 			before := filesIn(t, dir)
 			_, err := Open(dir, Options{})
-			for what, err := range map[string]error{"open": err, "repair": Repair(dir, false, func(string) {})} {
+			for what, err := range map[string]error{"open": err, "repair": Repair(dir, Options{}, false, func(string) {})} {
 				if !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), c.want) {
 					t.Errorf("%s, %s: the error of %s is %v", name, state, what, err)
 				}

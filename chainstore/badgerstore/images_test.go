@@ -59,6 +59,10 @@ func imagesOfOneStore(t *testing.T, r *rand.Rand, images int, seen *imageCounts)
 	dir := t.TempDir()
 	w := &imageWriter{r: r, heads: map[string]chainstore.ID{}, synced: files{}}
 	o := imageOptions
+	if r.IntN(2) == 0 {
+		o.EncryptionKey, o.DataKeyRotation = testKey(1), time.Nanosecond
+	}
+	reopen := o
 	o.syncLog = w.sync
 	w.store = openAt(t, dir, o)
 	w.commit(t)
@@ -70,7 +74,7 @@ func imagesOfOneStore(t *testing.T, r *rand.Rand, images int, seen *imageCounts)
 		for i := range made {
 			made[i] = powerLoss(r, before, after)
 		}
-		openImages(t, made)
+		openImages(t, reopen, made)
 		for _, m := range made {
 			m.judge(t, was, w.heads, seen)
 		}
@@ -195,6 +199,7 @@ func powerLoss(r *rand.Rand, before, after files) *image {
 			i.files[name] = content
 		}
 	}
+	i.files[keyRegistry] = after[keyRegistry] // each key is synced before it is used
 	keep := []float64{0.1, 0.5, 0.9, 1}[r.IntN(4)]
 	for name, content := range after {
 		old, there := before[name]
@@ -217,6 +222,8 @@ func powerLoss(r *rand.Rand, before, after files) *image {
 	}
 	return i
 }
+
+const keyRegistry = "KEYREGISTRY"
 
 func isLog(name string) bool { return strings.HasSuffix(name, ".mem") }
 
@@ -243,25 +250,25 @@ func (i *image) mix(r *rand.Rand, keep float64, old, written []byte) []byte {
 }
 
 // openImages opens a store from each image and verifies it.
-func openImages(t *testing.T, images []*image) {
+func openImages(t *testing.T, o Options, images []*image) {
 	t.Run("images", func(t *testing.T) {
 		for _, i := range images {
 			t.Run("image", func(t *testing.T) {
 				t.Parallel()
-				i.open(t)
+				i.open(t, o)
 			})
 		}
 	})
 }
 
-func (i *image) open(t *testing.T) {
+func (i *image) open(t *testing.T, o Options) {
 	dir := t.TempDir()
 	for name, content := range i.files {
 		if err := writeSparse(filepath.Join(dir, name), content); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s := openAt(t, dir, imageOptions)
+	s := openAt(t, dir, o)
 	mustBeClean(t, s)
 	aliases, _, err := s.Aliases(context.Background(), testNamespace, chainstore.AliasQuery{Limit: 100})
 	if err != nil {

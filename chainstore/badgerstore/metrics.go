@@ -37,9 +37,9 @@ type Metrics struct {
 	// not tell them, none, with no limit.
 	Descriptors, Maps badgerdb.Usage
 	// Blocks are of tables, decompressed; Rows are those of nodes, and Aliases where those point that chains were asked for by, that
-	// were read lately; Nodes are those that chains grew from or were read from, with what is kept of the calls of chains. The indexes of
-	// tables are in no cache: they are mapped from their files.
-	Blocks, Rows, Aliases, Nodes CacheMetrics
+	// were read lately; Nodes are those that chains grew from or were read from, with what is kept of the calls of chains.
+	// Indexes are those of tables, where the store is encrypted; else they are in no cache: they are mapped from their files.
+	Blocks, Indexes, Rows, Aliases, Nodes CacheMetrics
 }
 
 // CacheMetrics are those of a cache. Misses of blocks are reads of files.
@@ -57,6 +57,7 @@ func (s *Store) Metrics() Metrics {
 		Rows: s.source.Caches.Rows.Metrics(), Aliases: s.source.Caches.Aliases.Metrics(), Nodes: s.source.Caches.Nodes.Metrics(),
 	}
 	m.Blocks.Bytes, m.Blocks.LimitBytes, m.Blocks.Hits, m.Blocks.Misses = s.source.DB.BlockCache()
+	m.Indexes.Bytes, m.Indexes.LimitBytes, m.Indexes.Hits, m.Indexes.Misses = s.source.DB.IndexCache()
 	m.Nodes.Bytes += s.source.Caches.Calls.Size()
 	m.Nodes.LimitBytes += s.source.Caches.Calls.Limit()
 	m.CopiedBytes += s.source.Caches.Rows.Copied()

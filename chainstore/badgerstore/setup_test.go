@@ -1,6 +1,7 @@
 package badgerstore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -12,6 +13,9 @@ import (
 )
 
 const testNamespace = "default"
+
+// testKey is a key of a store; another for each number.
+func testKey(n byte) []byte { return bytes.Repeat([]byte{n}, 32) }
 
 // openAt opens the store in a directory and closes it with the test, if that did not.
 func openAt(tb testing.TB, dir string, o Options) *Store {

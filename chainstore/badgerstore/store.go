@@ -25,8 +25,8 @@ type Options struct {
 	// CacheBytes bounds the caches together: blocks of tables, rows, nodes and aliases that were read lately, and the tips of chains
 	// that grow. Default 64 MiB.
 	CacheBytes int64
-	// RowCacheBytes is the part of CacheBytes for rows, nodes and aliases that were read. Default three quarters; less than 0: none, so that every
-	// read asks the database.
+	// RowCacheBytes is the part of CacheBytes for rows, nodes and aliases that were read. Default three quarters, five eighths
+	// where the store is encrypted; less than 0: none, so that every read asks the database.
 	RowCacheBytes int64
 	// QueueBytes bounds the changes that wait to be committed or are being committed, each counted by what it holds and
 	// a kilobyte. A caller beyond it waits. Default 64 MiB.
@@ -34,6 +34,14 @@ type Options struct {
 	// MemtableBytes is how much the database gathers in memory and in a log before it writes a table. A change may be
 	// about 15 % of it. Default 32 MiB, the smallest that takes a node of 4 MiB.
 	MemtableBytes int64
+	// EncryptionKey, of 32 bytes, encrypts what lies on disk; nil: it is not encrypted. A store stays what it was begun as.
+	EncryptionKey []byte
+	// DataKeyRotation is for how long new files are encrypted with the same data key, which is encrypted with EncryptionKey. Default
+	// ten days.
+	DataKeyRotation time.Duration
+	// ReadOnly opens a store that is there and changes none of its files: nothing can be written to it. One that was not closed, or has an
+	// earlier format, is refused: ErrUnclean.
+	ReadOnly bool
 	// Logger takes the database's warnings and errors; nil: none.
 	Logger *slog.Logger
 
@@ -55,7 +63,7 @@ func (o Options) complete() Options {
 		o.CacheBytes = defaultCacheBytes
 	}
 	if o.RowCacheBytes == 0 {
-		o.RowCacheBytes = 3 * o.CacheBytes / 4
+		o.RowCacheBytes = 3*o.CacheBytes/4 - indexCacheBytes(&o)
 	}
 	if o.QueueBytes <= 0 {
 		o.QueueBytes = defaultQueueBytes
@@ -84,7 +92,9 @@ func (s *Store) Writes() (sets uint64) { return s.source.DB.Counts().Sets }
 // Info tells that this is the Badger engine; see chainstore.Store.
 func (s *Store) Info() chainstore.Info {
 	h := s.source.Header.Load()
-	return chainstore.Info{Engine: "badger", ID: h.ID, Format: layout.FormatVersion, Features: h.Features()}
+	return chainstore.Info{
+		Engine: "badger", ID: h.ID, Format: layout.FormatVersion, Features: h.Features(), Encrypted: s.source.DB.Encrypted(),
+	}
 }
 
 // Stats counts a namespace; see chainstore.Store.

@@ -18,6 +18,8 @@ type alias struct {
 	states []chainstore.AliasState
 	// revision is that of the last change, of head or labels.
 	revision int64
+	// changed is with which change of the store it was set or deleted last.
+	changed chainstore.Point
 }
 
 func (a *alias) present() chainstore.AliasState {
@@ -201,12 +203,16 @@ func (s *Store) AliasHistory(ctx context.Context, name, aliasName string) ([]cha
 	if a.forgotten(s.millis()) {
 		return nil, chainstore.ErrAliasNotFound
 	}
-	var out []chainstore.AliasState
+	return a.told(s.millis()), nil
+}
+
+// told are the states that are told of, the present one first.
+func (a *alias) told(now int64) (out []chainstore.AliasState) {
 	for i := len(a.states) - 1; i >= 0 && len(out) < chainstore.MaxHistory; i-- {
-		if i+1 < len(a.states) && s.millis()-a.states[i+1].At > chainstore.MaxHistoryAge {
+		if i+1 < len(a.states) && now-a.states[i+1].At > chainstore.MaxHistoryAge {
 			break
 		}
 		out = append(out, a.states[i])
 	}
-	return out, nil
+	return out
 }

@@ -21,10 +21,11 @@ func (s *Store) Commit(ctx context.Context, name string, change *chainstore.Chan
 		return nil, err
 	}
 	defer unlock()
-	p := &plan{name: name, ns: ns, change: change, now: s.millis(), fresh: map[chainstore.ID]*node{}}
+	p := &plan{name: name, ns: ns, change: change, now: s.millis(), point: s.point + 1, fresh: map[chainstore.ID]*node{}}
 	if err := p.judge(); err != nil {
 		return nil, err
 	}
+	s.point++
 	out := p.apply()
 	if len(ns.nodes)+len(ns.aliases) > 0 {
 		s.namespaces[name] = ns
@@ -38,6 +39,7 @@ type plan struct {
 	ns     *namespace
 	change *chainstore.Change
 	now    int64
+	point  chainstore.Point
 	// put has the node that each of the change's became, created whether it is new; fresh has the new ones.
 	put     []*node
 	created []bool
@@ -121,7 +123,7 @@ func (p *plan) parent(i int) (*node, error) {
 
 func (p *plan) build(in *chainstore.NewNode, id chainstore.ID, parent *node) (*node, error) {
 	n := &node{
-		parent: parent, lastPut: p.now,
+		parent: parent, lastPut: p.now, point: p.point,
 		payload: slices.Clone(in.Payload), metadata: slices.Clone(in.Metadata), details: slices.Clone(in.Details),
 		facts: copyFacts(in.Messages), variables: slices.Clone(in.Variables), outcome: in.Outcome,
 	}
@@ -134,6 +136,9 @@ func (p *plan) build(in *chainstore.NewNode, id chainstore.ID, parent *node) (*n
 		n.compaction = &chainstore.Compaction{Covers: in.Compaction.Covers, Provenance: slices.Clone(in.Compaction.Provenance), Loops: in.Compaction.Loops}
 	}
 	h := &chainstore.Header{ID: id, FirstPut: p.now, Salt: slices.Clone(in.Salt)}
+	if in.FirstPut != 0 {
+		h.FirstPut = min(h.FirstPut, in.FirstPut)
+	}
 	if in.SpawnedFrom != nil {
 		from := *in.SpawnedFrom
 		h.SpawnedFrom = &from
@@ -315,7 +320,9 @@ func (p *plan) apply() *chainstore.Committed {
 			out.Aliases[i] = chainstore.PutAlias{Existed: a.exists(), Previous: a.head(), Revision: a.revision}
 			continue
 		}
-		out.Aliases[i] = p.ns.move(&p.change.Aliases[i], target, p.now)
+		if out.Aliases[i] = p.ns.move(&p.change.Aliases[i], target, p.now); out.Aliases[i].Revised {
+			p.ns.aliases[p.change.Aliases[i].Name].changed = p.point
+		}
 	}
 	return out
 }

@@ -24,6 +24,7 @@ type Store struct {
 
 	mu         sync.Mutex
 	closed     bool
+	point      chainstore.Point // the changes so far
 	namespaces map[string]*namespace
 	keys       chainstore.TokenKeys
 }
@@ -58,6 +59,8 @@ type node struct {
 	hasChild bool
 	// lastPut is when it was last put, to within renewAfter; milliseconds since the epoch.
 	lastPut int64
+	// point is the change of the store that put it.
+	point chainstore.Point
 }
 
 func (n *node) id() chainstore.ID { return n.header.ID }

@@ -83,7 +83,7 @@ func (s *Store) verify(name string, v *verification) error {
 	}
 	v.at.entries += aliases.states
 	for _, what := range aliases.found {
-		v.problem(nil, what)
+		v.problem(chainstore.ProblemAlias, nil, what)
 	}
 	v.at.namespaces++
 	v.at.passed = true
@@ -190,8 +190,8 @@ func (v *verification) flush() error {
 	return v.deliver(out)
 }
 
-func (v *verification) problem(n *node, what string) {
-	p := chainstore.Problem{Namespace: v.at.namespace, What: what}
+func (v *verification) problem(kind chainstore.ProblemKind, n *node, what string) {
+	p := chainstore.Problem{Kind: kind, Namespace: v.at.namespace, What: what}
 	if n != nil {
 		p.HasNode, p.Node = true, n.id()
 	}
@@ -262,21 +262,21 @@ func (v *verification) node(n *node) {
 	v.children[n.parent] = true
 	found, err := v.judge(n.header, n.payload, n.metadata, idOf(n.parent), idOf(n.covers))
 	if err != nil {
-		v.problem(n, err.Error())
+		v.problem(chainstore.ProblemContent, n, err.Error())
 		return
 	}
 	if found.ID != n.id() {
-		v.problem(n, "the bytes give another id")
+		v.problem(chainstore.ProblemContent, n, "the bytes give another id")
 	}
 	if len(found.Messages) != len(n.header.Messages) {
-		v.problem(n, "the header has another number of messages")
+		v.problem(chainstore.ProblemContent, n, "the header has another number of messages")
 		return
 	}
 	if _, err := chainstore.DecodeDetails(n.details, len(n.header.Messages)); err != nil {
-		v.problem(n, "the details of the messages are damaged")
+		v.problem(chainstore.ProblemContent, n, "the details of the messages are damaged")
 	}
 	if n.compaction != nil && len(n.compaction.Provenance) != len(n.facts) {
-		v.problem(n, "a compaction node does not tell where each of its messages was put")
+		v.problem(chainstore.ProblemContent, n, "a compaction node does not tell where each of its messages was put")
 		return
 	}
 	again := *n
@@ -284,9 +284,9 @@ func (v *verification) node(n *node) {
 	old := n.header
 	h := &chainstore.Header{ID: old.ID, FirstPut: old.FirstPut, Salt: old.Salt, SpawnedFrom: old.SpawnedFrom}
 	if err := again.derive(h, fork); err != nil {
-		v.problem(n, err.Error())
+		v.problem(chainstore.ProblemContent, n, err.Error())
 	} else if !bytes.Equal(chainstore.AppendHeader(nil, h), n.raw) {
-		v.problem(n, "the header differs from what follows from the bytes and the parent")
+		v.problem(chainstore.ProblemFold, n, "the header differs from what follows from the bytes and the parent")
 	}
 }
 

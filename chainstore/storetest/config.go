@@ -62,6 +62,10 @@ const (
 	Retries Category = "Retries"
 	// Conditions: preconditions of every kind and mixture, and the order of errors.
 	Conditions Category = "Conditions"
+	// Export: pages of nodes, and aliases as of one state, for a copy elsewhere.
+	Export Category = "Export"
+	// Elsewhere: nodes that were put elsewhere, with the time of then.
+	Elsewhere Category = "Elsewhere"
 	// Mixed: changes that put nodes and at once set aliases to other nodes, or delete some.
 	Mixed Category = "Mixed"
 	// Batches: several nodes in one change.
@@ -181,7 +185,7 @@ func checks() []check {
 		roundTripChecks(), retryChecks(), conditionChecks(), batchChecks(), aliasChecks(), revisionChecks(), treeChecks(), recallChecks(),
 		spawnedChecks(), limitChecks(), concurrencyChecks(), lifecycleChecks(),
 		verifyChecks(), compactionChecks(), runChecks(), questionChecks(), randomChecks(), registerChecks(), readChecks(),
-		tokenKeyChecks(), settingsChecks(),
+		tokenKeyChecks(), settingsChecks(), exportChecks(),
 	} {
 		all = append(all, part...)
 	}

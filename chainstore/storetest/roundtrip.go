@@ -19,6 +19,7 @@ func roundTripChecks() []check {
 		{RoundTrip, "After", after},
 		{RoundTrip, "Absent", absentHeads},
 		{RoundTrip, "FirstPutStays", firstPutStays},
+		{Elsewhere, "FirstPut", firstPutElsewhere},
 		{RoundTrip, "ChainsOutliveMoves", chainsOutliveMoves},
 		{Headers, "AreWhatTheFoldsGive", headersFold},
 		{Headers, "CountForks", headersCountForks},
@@ -325,6 +326,27 @@ func firstPutStays(f *fixture) {
 		equal(f, "the note", h.Messages[0].Note, noted.Note)
 		equal(f, "the details", string(f.all(idRef(id))[0].details), string(details))
 		equal(f, "the tokens", out.Nodes[0].Full.Tokens, 5)
+	}
+	f.clean()
+}
+
+// firstPutElsewhere: a node that was put elsewhere has the time of then, or of now if that is later, in whatever it counts, and keeps it.
+func firstPutElsewhere(f *fixture) {
+	now := millis(f.clock.Now())
+	parent := chainstore.Parent{}
+	for i, c := range []struct{ given, want int64 }{{1000, 1000}, {0, now}, {now + 1, now}, {now - 90*24*60*60*1000, now - 90*24*60*60*1000}} {
+		change := f.change([]Node{under(parent, user("when"))})
+		change.Nodes[0].FirstPut = c.given
+		var id chainstore.ID
+		for again := range 2 {
+			out, err := f.store.Commit(f.ctx(), f.ns, change)
+			f.ok(err)
+			id = out.Nodes[0].ID
+			equal(f, "created", out.Nodes[0].Created, again == 0)
+		}
+		h := f.all(idRef(id))[i].header
+		equal(f, "the first put", h.FirstPut, c.want)
+		parent = byID(id)
 	}
 	f.clean()
 }

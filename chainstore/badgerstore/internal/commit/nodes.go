@@ -162,14 +162,21 @@ func (d *changeTxn) create(in *chainstore.NewNode, id chainstore.ID, parent *cac
 	if err != nil {
 		return nil, err
 	}
-	made, recalls, err := d.derive(in, derive.Seat{ID: id, FirstPut: d.now, Lineage: lineage}, snapshot.Derived(parent))
+	firstPut := d.now
+	if in.FirstPut != 0 {
+		firstPut = min(firstPut, in.FirstPut)
+	}
+	made, recalls, err := d.derive(in, derive.Seat{ID: id, FirstPut: firstPut, Lineage: lineage}, snapshot.Derived(parent))
 	if err != nil {
 		return nil, err
 	}
 	n := &cache.Node{Namespace: d.ns, At: lineage.Head, Header: made.Header, Lineage: lineage, Tables: made.Tables, IsTip: true}
 	d.row(n, in)
 	d.know(n)
-	return n, d.index(n, made, in, recalls)
+	if err := d.index(n, made, in, recalls); err != nil {
+		return nil, err
+	}
+	return n, d.renew(n) // one that was put elsewhere long ago is put now
 }
 
 // derive tells what follows from a new node and its parent.

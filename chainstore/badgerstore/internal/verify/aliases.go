@@ -25,25 +25,25 @@ func (c *checker) aliases() error {
 		err := cur.Value(func(value []byte) error {
 			a, err := layout.ParseAlias(value)
 			if err != nil {
-				return c.judged(nil, err)
+				return c.judged(chainstore.ProblemAlias, nil, err)
 			}
 			return c.alias(layout.ParseAliasKey(key), a)
 		})
 		cur.Next()
-		return c.judged(nil, err)
+		return c.judged(chainstore.ProblemAlias, nil, err)
 	})
 	if err != nil {
 		return err
 	}
 	if c.lost > 0 {
-		c.problem(nil, "%d aliases, or past states of them, point to nodes that cannot be read", c.lost)
+		c.problem(chainstore.ProblemAlias, nil, "%d aliases, or past states of them, point to nodes that cannot be read", c.lost)
 	}
 	return c.aliasCount()
 }
 
 // aliasCount compares the number of aliases with the counter where all were read of one state of the store.
 func (c *checker) aliasCount() error {
-	if c.aliasesAsOf != c.Seen {
+	if c.aliasesAsOf != c.Seen || c.Mend != nil {
 		return nil
 	}
 	stored, err := c.Counters()
@@ -51,7 +51,7 @@ func (c *checker) aliasCount() error {
 		return nil
 	}
 	if err == nil && stored.Aliases != c.counted.Aliases {
-		c.problem(nil, "the counter of aliases differs from what there is")
+		c.problem(chainstore.ProblemCounters, nil, "the counter of aliases differs from what there is")
 	}
 	return err
 }
@@ -69,6 +69,10 @@ func (c *checker) aliasEntries(name string, a *layout.AliasRow) [][]byte {
 }
 
 func (c *checker) alias(name string, a *layout.AliasRow) error {
+	c.names(a.At.Segment)
+	if a.Deleted {
+		c.floor = max(c.floor, uint64(a.Revision))
+	}
 	if !a.Deleted {
 		c.counted.Aliases++
 		id, err := c.IDAt(a.At)
@@ -80,6 +84,7 @@ func (c *checker) alias(name string, a *layout.AliasRow) error {
 			return err
 		}
 		for _, key := range c.aliasEntries(name, a) {
+			c.at.entries++
 			if _, err := c.matches(&id, key, nil); err != nil {
 				return err
 			}
@@ -90,7 +95,7 @@ func (c *checker) alias(name string, a *layout.AliasRow) error {
 
 // movedRows and headRows check that each entry of the two indexes follows from an alias.
 func (c *checker) movedRows() error {
-	return c.follows(layout.TableMoved, func(key []byte) (name string, ok bool) {
+	return c.follows(chainstore.ProblemIndex, layout.TableMoved, func(key []byte) (name string, ok bool) {
 		_, name, _, err := layout.ParseMovedKey(key)
 		return name, err == nil
 	}, func(key []byte, name string, a *layout.AliasRow) bool {
@@ -99,7 +104,7 @@ func (c *checker) movedRows() error {
 }
 
 func (c *checker) headRows() error {
-	return c.follows(layout.TableHeads, func(key []byte) (name string, ok bool) {
+	return c.follows(chainstore.ProblemIndex, layout.TableHeads, func(key []byte) (name string, ok bool) {
 		_, rest, err := layout.ParsePlace(key)
 		return string(rest), err == nil
 	}, func(key []byte, name string, a *layout.AliasRow) bool {
@@ -109,7 +114,7 @@ func (c *checker) headRows() error {
 
 // historyRows checks that each past state is of an alias, and one that its ring holds.
 func (c *checker) historyRows() error {
-	return c.follows(layout.TableHistory, func(key []byte) (name string, ok bool) {
+	return c.follows(chainstore.ProblemAlias, layout.TableHistory, func(key []byte) (name string, ok bool) {
 		end := len(key) - 2
 		if end < layout.KeyPrefix || key[end] != 0 || key[end+1] >= layout.HistorySlots {
 			return "", false
@@ -123,8 +128,9 @@ func (c *checker) historyRows() error {
 }
 
 // follows checks that each row of a table follows from the alias that its key names, as of the same state of the store: how many do not
-// is a problem. What was written since the check began is passed over.
-func (c *checker) follows(table byte, named func(key []byte) (name string, ok bool), from func(key []byte, name string, a *layout.AliasRow) bool) error {
+// is a problem of a kind. What was written since the check began is passed over. Of an index, one of an alias that is there can be dropped.
+func (c *checker) follows(kind chainstore.ProblemKind, table byte, named func(key []byte) (name string, ok bool), from func(key []byte, name string, a *layout.AliasRow) bool) error {
+	dropped := uint64(0)
 	err := c.walk(table, func(cur *snapshot.Cursor) error {
 		if c.isLater(cur) {
 			cur.Next()
@@ -135,18 +141,46 @@ func (c *checker) follows(table byte, named func(key []byte) (name string, ok bo
 		a, found, err := c.aliasOf(name)
 		if err == nil && !(ok && found && (a == nil || from(key, name, a))) {
 			c.rows++
+			if kind == chainstore.ProblemIndex && (!ok || found) {
+				c.drop(key)
+				dropped++
+			}
 		}
 		cur.Next()
 		return err
 	})
+	if err == nil && c.Mend != nil && dropped > 0 {
+		c.extra(kind, table, dropped)
+		c.repaired()
+		c.rows -= dropped
+	}
 	if err == nil {
-		c.extra(table, c.rows)
+		c.extra(kind, table, c.rows)
 	}
 	return err
 }
 
-// aliasOf reads an alias's row; it is nil where it cannot be read, which is told.
+// lookedUp is an alias's row as of a commit; nil where it cannot be read.
+type lookedUp struct {
+	name  string
+	asOf  uint64
+	row   *layout.AliasRow
+	found bool
+}
+
+// aliasOf reads an alias's row; it is nil where it cannot be read, which is told. Many rows in succession may ask for the same.
 func (c *checker) aliasOf(name string) (a *layout.AliasRow, found bool, err error) {
+	if c.last.asOf == c.Seen && c.last.name == name && c.last.asOf > 0 {
+		return c.last.row, c.last.found, nil
+	}
+	a, found, err = c.readAlias(name)
+	if err == nil {
+		c.last = lookedUp{name, c.Seen, a, found}
+	}
+	return a, found, err
+}
+
+func (c *checker) readAlias(name string) (a *layout.AliasRow, found bool, err error) {
 	found, err = c.Borrow(layout.AliasKey(c.Namespace, name), func(value []byte) error {
 		a, err = layout.ParseAlias(value)
 		return err
@@ -168,6 +202,13 @@ func firstKept(a *layout.AliasRow) uint64 {
 // history looks for the states that an alias left and that its ring holds: its last historySlots, however many its row says that
 // there were.
 func (c *checker) history(name string, a *layout.AliasRow) error {
+	if a.States == 1 {
+		return nil
+	}
+	past, err := c.pastOf(name)
+	if err != nil {
+		return err
+	}
 	first := firstKept(a)
 	later, astray, revision, ungrown := a.Deleted, 0, a.Began, 0
 	for number := a.States - 1; number >= first; number-- {
@@ -175,18 +216,15 @@ func (c *checker) history(name string, a *layout.AliasRow) error {
 			return err
 		}
 		c.at.entries++
-		value, found, err := c.Get(layout.HistoryKey(c.Namespace, name, number))
-		if err != nil {
-			return err
-		}
-		if !found {
+		value := past[number%layout.HistorySlots]
+		if value == nil {
 			astray++
 			continue
 		}
 		st, err := layout.ParsePastState(value)
 		switch {
 		case err != nil:
-			c.problem(nil, "%v", err)
+			c.problem(chainstore.ProblemAlias, nil, "%v", err)
 		case st.Number != number:
 			astray++
 		case st.Revision >= revision:
@@ -201,19 +239,43 @@ func (c *checker) history(name string, a *layout.AliasRow) error {
 		}
 	}
 	if astray > 0 {
-		c.problem(nil, "an alias has %d states, and %d of its past ones are missing or have another number than their place", a.States, astray)
+		c.problem(chainstore.ProblemAlias, nil, "an alias has %d states, and %d of its past ones are missing or have another number than their place", a.States, astray)
 	}
 	if ungrown > 0 {
-		c.problem(nil, "an alias has %d past states with a revision that is not below that of the next", ungrown)
+		c.problem(chainstore.ProblemAlias, nil, "an alias has %d past states with a revision that is not below that of the next", ungrown)
 	}
 	return nil
 }
 
+// pastOf reads the past states that are kept of an alias, by their slots. They lie in the order of aliases.
+func (c *checker) pastOf(name string) (past [layout.HistorySlots][]byte, err error) {
+	if c.beside == nil {
+		c.beside = c.Iterate(layout.TableKey(c.Namespace, layout.TableHistory))
+	}
+	cur, first := c.beside, layout.HistoryKey(c.Namespace, name, 0)
+	prefix := first[:len(first)-1]
+	for cur.Seek(prefix); cur.Within(prefix); cur.Next() {
+		slot := cur.Key()[len(prefix):]
+		if len(slot) != 1 || slot[0] >= layout.HistorySlots {
+			continue // which is told of its table
+		}
+		err := cur.Value(func(value []byte) error {
+			past[slot[0]] = append([]byte{}, value...)
+			return nil
+		})
+		if err != nil {
+			return past, err
+		}
+	}
+	return past, nil
+}
+
 // pastState checks a past state; later says whether the one after it was a deletion.
 func (c *checker) pastState(st *layout.PastState, later bool) error {
+	c.names(st.At.Segment)
 	if st.Deleted {
 		if later {
-			c.problem(nil, "an alias was deleted where it was not there")
+			c.problem(chainstore.ProblemAlias, nil, "an alias was deleted where it was not there")
 		}
 		return nil
 	}

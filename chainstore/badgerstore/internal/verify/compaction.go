@@ -20,14 +20,14 @@ func (c *checker) covered(n *cache.Node, h *chainstore.Header, parent *cache.Nod
 		return nil, fmt.Errorf("%w: it covers a node that is not before it", chainstore.ErrCorrupt)
 	}
 	if len(h.Provenance) != len(h.Messages) {
-		c.problem(&h.ID, "it does not tell of each of its messages where that was put")
+		c.problem(chainstore.ProblemContent, &h.ID, "it does not tell of each of its messages where that was put")
 	}
 	at := n.Lineage.Locate(h.Covers.Seq)
 	switch err := derive.MayCover(snapshot.Derived(parent), at, c.HeaderAt); {
 	case errors.Is(err, chainstore.ErrAlreadyCovered):
-		c.problem(&h.ID, "it covers less than the preamble, or than what is covered before it")
+		c.problem(chainstore.ProblemContent, &h.ID, "it covers less than the preamble, or than what is covered before it")
 	case errors.Is(err, chainstore.ErrOpenCalls):
-		c.problem(&h.ID, "a call is unanswered where it ends what it covers")
+		c.problem(chainstore.ProblemContent, &h.ID, "a call is unanswered where it ends what it covers")
 	case err != nil:
 		return nil, err
 	}

@@ -31,7 +31,9 @@ type progress struct {
 	// part is the part of the check, key the row that it goes on with, empty at its begin, and rows those that it has counted.
 	part, rows uint64
 	key        []byte
-	// found counts, by table, the rows that follow from nodes and were found.
+	// sums are, by bucketOf, of the hashes of rows that follow from nodes, less those of the rows that there are.
+	sums [buckets]uint64
+	// found counts, by table, the rows that were looked for and found.
 	found ['Z' + 1 - 'A']uint64
 	// hasCounters says that counters, those of the namespace as of asOf, can be read; counted are what they should be; segment is the
 	// highest in use.
@@ -50,7 +52,15 @@ type progress struct {
 	aliasesAsOf uint64
 }
 
-const cursorVersion = 1
+// buckets is how many sums there are of rows that follow from nodes. Each is of the nodes of some segments, so that where one differs only
+// these are looked at again.
+const buckets = 1 << bucketBits
+
+const bucketBits = 5
+
+func bucketOf(segment uint64) uint64 { return segment * 0x9e3779b97f4a7c15 >> (64 - bucketBits) }
+
+const cursorVersion = 2
 
 // fields are all numbers of a position, in the order of a cursor.
 func (p *position) fields() []*uint64 {
@@ -63,6 +73,9 @@ func (p *position) fields() []*uint64 {
 		for _, n := range c.Fields() {
 			all = append(all, n)
 		}
+	}
+	for i := range p.sums {
+		all = append(all, &p.sums[i])
 	}
 	for i := range p.found {
 		all = append(all, &p.found[i])

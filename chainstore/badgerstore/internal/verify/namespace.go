@@ -2,7 +2,6 @@ package verify
 
 import (
 	"bytes"
-	"errors"
 	"math"
 	"strings"
 
@@ -11,8 +10,8 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 )
 
-// checker checks a namespace. Its memory does not grow with the namespace: rows that follow from a node are looked up, and then each
-// table is counted, so that a row too many shows. The rows of nodes, and those that follow from them, are written once and stay: those
+// checker checks a namespace. Its memory does not grow with the namespace: rows that follow from nodes are summed up, then those that there
+// are, and looked for one by one only where the sums differ. The rows of nodes, and those that follow from them, are written once and stay: those
 // of commits up to asOf are the same in every later snapshot, and later ones are passed over. Rows of aliases change: what follows from
 // what is looked at in one snapshot, both ways.
 type checker struct {
@@ -22,7 +21,15 @@ type checker struct {
 	// inOne says that what is checked is checked in one snapshot, and again as a whole by a check that goes on.
 	inOne bool
 	// before is the node of the place read before.
-	before parentNode
+	before  parentNode
+	scratch []byte
+	// beside is a cursor over past states beside that of a walk over aliases; nil until it is needed.
+	beside *snapshot.Cursor
+	// last is the alias that was read last beside a walk over another table.
+	last lookedUp
+	// unreadable says that a node cannot be read; floor is the highest revision of a deleted alias. Only where rows are put right.
+	unreadable bool
+	floor      uint64
 }
 
 // namespace checks the namespace of a snapshot, or goes on where an earlier check was.
@@ -36,10 +43,17 @@ func (r *verification) namespace(v *snapshot.Snapshot) error {
 		if err := parts[c.part](); err != nil {
 			return err
 		}
+		if err := c.settle(); err != nil {
+			return err
+		}
 		c.part, c.rows, c.key = c.part+1, 0, nil
 	}
-	c.counts()
-	return nil
+	if c.Mend != nil {
+		c.mendCounters()
+	} else {
+		c.counts()
+	}
+	return c.settle()
 }
 
 // begin notes what the namespace is checked against, or checks that a cursor's position can be gone on with.
@@ -55,45 +69,25 @@ func (c *checker) begin() error {
 	if err == nil {
 		c.hasCounters, c.counters = 1, stored
 	}
-	return c.judged(nil, err)
+	if c.Mend != nil {
+		c.asOf = math.MaxUint64 // nobody else writes, and what is put right counts
+		return ignoreCorrupt(err)
+	}
+	return c.judged(chainstore.ProblemCounters, nil, err)
 }
 
 // parts are what is checked, in order. Their places are part of a cursor.
 func (c *checker) parts() []func() error {
 	parts := []func() error{c.tables, c.nodes}
-	for _, table := range []byte{layout.TableIDs, layout.TableForks, layout.TableRecall, layout.TableTools, layout.TableVariables} {
-		parts = append(parts, func() error { return c.noMore(table) })
+	for _, table := range []byte(indexTables) {
+		parts = append(parts, func() error { return c.summed(table) })
 	}
-	return append(parts, c.spawnedRows, func() error { return c.noMore(layout.TableSpawnedAt) }, c.lastPuts, c.countersRows,
+	parts = append(parts, c.missing)
+	for _, table := range []byte(indexTables) {
+		parts = append(parts, func() error { return c.unaccounted(table) })
+	}
+	return append(parts, c.mendSpawned, c.spawnedRows, c.spawnedAtRows, c.lastPuts, c.countersRows,
 		c.aliases, c.movedRows, c.headRows, c.historyRows, c.settingsRows)
-}
-
-// expect looks for a row that follows from a node, or from an alias where id is nil, and counts it.
-func (c *checker) expect(id *chainstore.ID, key, value []byte) error {
-	found, err := c.matches(id, key, value)
-	if found {
-		c.found[key[layout.KeyPrefix-1]-'A']++
-	}
-	return err
-}
-
-// matches looks for a row that follows from a node, or from an alias where id is nil.
-func (c *checker) matches(id *chainstore.ID, key, value []byte) (found bool, err error) {
-	table := key[layout.KeyPrefix-1]
-	c.at.entries++
-	got, found, err := c.Get(key)
-	switch {
-	case err != nil && !errors.Is(err, chainstore.ErrCorrupt):
-		return false, err
-	case err == nil && !found:
-		c.problem(id, "an entry of table %c is missing", table)
-		return false, nil
-	case err == nil && layout.CheckVersion(table, got) != nil:
-		c.problem(id, "%v", layout.CheckVersion(table, got))
-	case err != nil || !bytes.Equal(got, value):
-		c.problem(id, "an entry of table %c differs from what it should be", table)
-	}
-	return true, nil
 }
 
 // walk runs f at each row of a table, from where the position's key is on; f leaves the cursor behind what it has looked at. Between two
@@ -101,7 +95,10 @@ func (c *checker) matches(id *chainstore.ID, key, value []byte) (found bool, err
 func (c *checker) walk(table byte, f func(cur *snapshot.Cursor) error) error {
 	prefix := layout.TableKey(c.Namespace, table)
 	cur := c.Iterate(prefix)
-	defer func() { cur.Close() }()
+	defer func() {
+		cur.Close()
+		c.closeBeside()
+	}()
 	from := prefix
 	if len(c.key) > 0 {
 		from = c.key
@@ -110,11 +107,15 @@ func (c *checker) walk(table byte, f func(cur *snapshot.Cursor) error) error {
 		if err := c.alive(); err != nil {
 			return err
 		}
-		if !c.inOne && c.isDue() {
+		if !c.inOne && (c.isDue() || c.mustSettle()) {
 			c.key = bytes.Clone(cur.Key())
 			c.remember()
 			cur.Close()
-			err := c.mark()
+			c.closeBeside()
+			err := c.settle()
+			if err == nil {
+				err = c.mark()
+			}
 			cur = c.Iterate(prefix)
 			if err != nil {
 				return err
@@ -130,13 +131,21 @@ func (c *checker) walk(table byte, f func(cur *snapshot.Cursor) error) error {
 	return nil
 }
 
-// each is walk with the rows themselves.
-func (c *checker) each(table byte, f func(key, value []byte) error) error {
+// closeBeside closes the cursor beside that of a walk.
+func (c *checker) closeBeside() {
+	if c.beside != nil {
+		c.beside.Close()
+		c.beside = nil
+	}
+}
+
+// each is walk with the rows themselves; what is corrupt is a problem of a kind.
+func (c *checker) each(kind chainstore.ProblemKind, table byte, f func(key, value []byte) error) error {
 	return c.walk(table, func(cur *snapshot.Cursor) error {
 		key := cur.Key()
 		err := cur.Value(func(value []byte) error { return f(key, value) })
 		cur.Next()
-		return c.judged(nil, err)
+		return c.judged(kind, nil, err)
 	})
 }
 
@@ -156,13 +165,13 @@ func (c *checker) tables() error {
 			return err
 		}
 		if len(cur.Key()) < layout.KeyPrefix {
-			c.problem(nil, "a key ends before its table")
+			c.problem(chainstore.ProblemStray, nil, "a key ends before its table")
 			cur.Next()
 			continue
 		}
 		table := cur.Key()[layout.KeyPrefix-1]
 		if !strings.ContainsRune(known, rune(table)) && !header.Extended() {
-			c.problem(nil, "there are rows of table %q, which there is not", table)
+			c.problem(chainstore.ProblemStray, nil, "there are rows of table %q, which there is not", table)
 		}
 		if table == math.MaxUint8 {
 			return nil
@@ -172,8 +181,8 @@ func (c *checker) tables() error {
 	return nil
 }
 
-// noMore counts a table of rows that stay: rows that nothing accounts for are a problem.
-func (c *checker) noMore(table byte) error {
+// noMore counts a table of rows that stay: rows that nothing accounts for are a problem of a kind.
+func (c *checker) noMore(kind chainstore.ProblemKind, table byte) error {
 	err := c.walk(table, func(cur *snapshot.Cursor) error {
 		if !c.isLater(cur) {
 			c.rows++
@@ -182,15 +191,15 @@ func (c *checker) noMore(table byte) error {
 		return nil
 	})
 	if found := c.found[table-'A']; err == nil && c.rows > found {
-		c.extra(table, c.rows-found)
+		c.extra(kind, table, c.rows-found)
 	}
 	return err
 }
 
 // extra is the problem of rows that nothing accounts for.
-func (c *checker) extra(table byte, rows uint64) {
+func (c *checker) extra(kind chainstore.ProblemKind, table byte, rows uint64) {
 	if rows > 0 {
-		c.problem(nil, "table %c has %d entries that nothing accounts for", table, rows)
+		c.problem(kind, nil, "table %c has %d entries that nothing accounts for", table, rows)
 	}
 }
 
@@ -199,12 +208,14 @@ func (c *checker) countersRows() error {
 	err := c.walk(layout.TableCounters, func(cur *snapshot.Cursor) error {
 		if !bytes.Equal(cur.Key(), layout.CountersKey(c.Namespace)) {
 			c.rows++
+			c.drop(cur.Key())
 		}
 		cur.Next()
 		return nil
 	})
-	if err == nil {
-		c.extra(layout.TableCounters, c.rows)
+	if err == nil && c.rows > 0 {
+		c.extra(chainstore.ProblemCounters, layout.TableCounters, c.rows)
+		c.repaired()
 	}
 	return err
 }
@@ -214,7 +225,7 @@ func (c *checker) settingsRows() error {
 	if !c.Source.Header.Load().Has(layout.FeatureSettings) {
 		return nil
 	}
-	return c.each(layout.TableSettings, func(key, value []byte) error {
+	return c.each(chainstore.ProblemSettings, layout.TableSettings, func(key, value []byte) error {
 		c.at.entries++
 		if !bytes.Equal(key, layout.SettingsKey(c.Namespace)) {
 			return layout.CorruptKey(layout.TableSettings)
@@ -226,7 +237,7 @@ func (c *checker) settingsRows() error {
 
 // lastPuts checks that times of last puts are those of nodes.
 func (c *checker) lastPuts() error {
-	return c.each(layout.TableLastPut, func(key, value []byte) error {
+	return c.each(chainstore.ProblemLastPut, layout.TableLastPut, func(key, value []byte) error {
 		c.at.entries++
 		at, rest, err := layout.ParsePlace(key)
 		if err == nil && len(rest) > 0 {
@@ -238,85 +249,8 @@ func (c *checker) lastPuts() error {
 		if err == nil {
 			_, err = c.IDAt(at)
 		}
-		return c.judged(nil, err)
+		return c.judged(chainstore.ProblemLastPut, nil, err)
 	})
-}
-
-// spawnedRows checks that the spawned nodes are exactly those that say so: sum is of the rows, as spawned is of the nodes.
-func (c *checker) spawnedRows() error {
-	err := c.walk(layout.TableSpawned, func(cur *snapshot.Cursor) error {
-		if c.isLater(cur) {
-			cur.Next()
-			return nil
-		}
-		key := cur.Key()
-		err := cur.Value(func(value []byte) error { return c.spawnedRow(key, value) })
-		cur.Next()
-		return c.judged(nil, err)
-	})
-	if err == nil && c.spawned != 0 {
-		c.problem(nil, "the spawned nodes are not exactly those that say they were spawned")
-	}
-	return err
-}
-
-// spawnedRow checks a spawned node, and takes it off those that say that they were spawned.
-func (c *checker) spawnedRow(key, value []byte) error {
-	c.at.entries++
-	spawner, number, err := layout.ParseSpawnedKey(key)
-	if err != nil {
-		return c.judged(nil, err)
-	}
-	if c.siblings++; spawner != c.spawner {
-		c.siblings, c.spawner = 1, spawner
-	}
-	at, err := layout.ParsePlaceValue(value, layout.TableSpawned)
-	if err != nil {
-		return c.judged(nil, err)
-	}
-	c.puts = max(c.puts, min(number, math.MaxInt64)+1)
-	c.spawned -= spawnHash(spawner, at)
-	h, err := c.HeaderAt(at)
-	if err == nil && (h.SpawnedFrom == nil || h.SpawnedFrom.Node != spawner) {
-		c.problem(&h.ID, "it is listed as spawned by another node than it says")
-	}
-	if err == nil {
-		err = c.spawnedAt(spawner, layout.Spawned{Number: number, At: at}, c.siblings > layout.MaxAdopted)
-	}
-	return c.judged(nil, err)
-}
-
-// spawnedAt checks that a spawned node is found by the place of its spawner, if that was put. Of one spawner those that are
-// late may not have been linked. What was linked later than asOf was awaited then.
-func (c *checker) spawnedAt(spawner chainstore.ID, s layout.Spawned, late bool) error {
-	at, put, err := c.PlaceOf(spawner)
-	if err != nil || !put {
-		c.counted.Awaited += one(err == nil)
-		return err
-	}
-	key, value := layout.SpawnedAtKey(c.Namespace, at, s.Number), layout.AppendPlaceValue(nil, s.At)
-	linked, found, err := c.Version(key)
-	switch {
-	case err != nil:
-		return err
-	case !found && late:
-		c.counted.Awaited++
-		return nil
-	case found && linked > c.asOf:
-		c.counted.Awaited++
-		_, err = c.matches(nil, key, value)
-		return err
-	default:
-		return c.expect(nil, key, value)
-	}
-}
-
-// one counts what is so.
-func one(so bool) uint64 {
-	if so {
-		return 1
-	}
-	return 0
 }
 
 // counts compares the counters as of asOf; those of aliases are compared with the aliases.
@@ -325,15 +259,42 @@ func (c *checker) counts() {
 		return
 	}
 	if c.counters.NextSegment < c.segment {
-		c.problem(nil, "the counters would use a segment again")
+		c.problem(chainstore.ProblemCounters, nil, "the counters would use a segment again")
 	}
 	if c.counters.Puts < max(c.puts, c.counted.Nodes) {
-		c.problem(nil, "the counters would use a number of a spawned node again")
+		c.problem(chainstore.ProblemCounters, nil, "the counters would use a number of a spawned node again")
 	}
 	counted, stored := c.counted, c.counters
 	counted.NextSegment, counted.Puts, counted.Aliases = stored.NextSegment, stored.Puts, stored.Aliases
 	counted.Floor, counted.Rest = stored.Floor, stored.Rest
 	if stored != counted {
-		c.problem(nil, "the counters differ from what there is")
+		c.problem(chainstore.ProblemCounters, nil, "the counters differ from what there is")
+	}
+}
+
+// names notes that a row names a segment, whose number must not be given again though its nodes are lost.
+func (c *checker) names(segment uint64) {
+	if c.Mend != nil && segment <= math.MaxInt64 {
+		c.segment = max(c.segment, segment)
+	}
+}
+
+// mendCounters writes the counters of the namespace anew where they are not what there is. What a node counts that cannot be read, or that
+// a damaged file may hide, is not known: then counters stay,
+// and those that cannot be read are made only where no file hides rows that would be given their places again.
+func (c *checker) mendCounters() {
+	now, stored := c.counted, c.counters
+	now.NextSegment = max(stored.NextSegment, c.segment)
+	now.Puts = max(stored.Puts, c.puts, c.counted.Nodes)
+	now.Floor, now.Rest = stored.Floor, stored.Rest
+	if c.hasCounters == 0 {
+		now.Floor = c.floor
+	}
+	if c.hasCounters == 1 && now == stored || c.Namespace == layout.NoNamespace {
+		return
+	}
+	c.problem(chainstore.ProblemCounters, nil, "the counters differ from what there is, or cannot be read")
+	if !c.hides && (c.hasCounters == 0 || !c.unreadable) {
+		c.set(layout.CountersKey(c.Namespace), layout.AppendCounters(nil, &now))
 	}
 }

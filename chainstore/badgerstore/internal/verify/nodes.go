@@ -77,7 +77,7 @@ func (c *checker) nodes() error {
 		return err
 	}
 	if c.before = (parentNode{}); c.unchecked > 0 {
-		c.problem(nil, "%d more nodes come behind one that cannot be read, and could not be checked", c.unchecked)
+		c.problem(chainstore.ProblemNode, nil, "%d more nodes come behind one that cannot be read, and could not be checked", c.unchecked)
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ func (c *checker) row(cur *snapshot.Cursor, buffer []byte) (kept []byte, err err
 			c.before = c.stray(at, c.before)
 		}
 		cur.Next()
-		return buffer, c.judged(nil, err)
+		return buffer, c.judged(chainstore.ProblemNode, nil, err)
 	}
 	c.segment = max(c.segment, at.Segment)
 	r, kept, present, err := cur.Whole(at, buffer)
@@ -98,8 +98,9 @@ func (c *checker) row(cur *snapshot.Cursor, buffer []byte) (kept []byte, err err
 		err = fmt.Errorf("the node at place %d of segment %d: %w", at.Seq, at.Segment, err)
 	}
 	if err != nil || !present {
+		c.unreadable = c.unreadable || err != nil
 		c.before = parentNode{Node: &cache.Node{At: at}}
-		return kept, c.judged(nil, err)
+		return kept, c.judged(chainstore.ProblemNode, nil, err)
 	}
 	c.before, err = c.node(at, &r, c.before)
 	return kept, err
@@ -109,10 +110,10 @@ func (c *checker) row(cur *snapshot.Cursor, buffer []byte) (kept []byte, err err
 func (c *checker) stray(at chainstore.Place, before parentNode) parentNode {
 	if before.Node == nil || before.At != at {
 		before = parentNode{Node: &cache.Node{At: at}}
-		c.problem(nil, "the node at place %d of segment %d is missing, and pieces of its payload are there", at.Seq, at.Segment)
+		c.problem(chainstore.ProblemNode, nil, "the node at place %d of segment %d is missing, and pieces of its payload are there", at.Seq, at.Segment)
 	} else if before.readable && !before.strays {
 		before.strays = true
-		c.problem(&before.Header.ID, "it has more pieces of a payload than its row says")
+		c.problem(chainstore.ProblemNode, &before.Header.ID, "it has more pieces of a payload than its row says")
 	}
 	return before
 }
@@ -122,12 +123,14 @@ func (c *checker) node(at chainstore.Place, r *layout.Row, before parentNode) (p
 	c.at.nodes++
 	h, err := r.Header.Decode(at.Seq)
 	if err != nil {
-		return parentNode{Node: &cache.Node{At: at}}, c.judged(nil, err)
+		c.unreadable = true
+		return parentNode{Node: &cache.Node{At: at}}, c.judged(chainstore.ProblemNode, nil, err)
 	}
 	c.counted.Nodes++
 	c.counted.Messages += uint64(len(h.Messages))
 	c.counted.MessageBytes += uint64(len(r.Payload))
 	self := parentNode{Node: &cache.Node{Namespace: c.Namespace, At: at, Header: h}, readable: true}
+	first := len(c.problems)
 	up, ok, err := c.parent(at, r, h, before)
 	if err != nil {
 		return self, err
@@ -135,7 +138,7 @@ func (c *checker) node(at chainstore.Place, r *layout.Row, before parentNode) (p
 	if ok {
 		self.Lineage = lineageUnder(at, up)
 		c.sizes(self.Node, r, h)
-		if followed, err := c.content(self.Node, r, h, up.Node); followed || err != nil {
+		if followed, err := c.content(self.Node, r, up, first); followed || err != nil {
 			return self, err
 		}
 	}
@@ -173,24 +176,24 @@ func (c *checker) parent(at chainstore.Place, r *layout.Row, h *chainstore.Heade
 			return up, false, nil
 		}
 		if !before.readable {
-			c.problem(&h.ID, "its parent cannot be read")
+			c.problem(chainstore.ProblemNode, &h.ID, "its parent cannot be read")
 			return up, false, nil
 		}
 		if len(r.Forks) > 0 {
-			c.problem(&h.ID, "it has a fork path, but does not begin a segment")
+			c.problem(chainstore.ProblemFold, &h.ID, "it has a fork path, but does not begin a segment")
 		}
 		return before, true, nil
 	case before.Node != nil && before.At.Segment == at.Segment:
-		c.problem(&h.ID, "the place before it is empty")
+		c.problem(chainstore.ProblemNode, &h.ID, "the place before it is empty")
 		return up, false, nil
 	case at.Seq == 0:
 		c.counted.Roots++
 		if len(r.Forks) > 0 {
-			c.problem(&h.ID, "it has a fork path, but no parent")
+			c.problem(chainstore.ProblemFold, &h.ID, "it has a fork path, but no parent")
 		}
 		return up, true, nil
 	case len(r.Forks) == 0:
-		c.problem(&h.ID, "it begins a segment, but has no fork path")
+		c.problem(chainstore.ProblemFold, &h.ID, "it begins a segment, but has no fork path")
 		return up, false, nil
 	default:
 		return c.forked(at, r, h)
@@ -202,22 +205,30 @@ func (c *checker) forked(at chainstore.Place, r *layout.Row, h *chainstore.Heade
 	c.counted.Forks++
 	from := r.Forks[0]
 	if from.Seq+1 != at.Seq || from.Segment >= at.Segment {
-		c.problem(&h.ID, "its fork path does not lead to a place that comes before it")
+		c.problem(chainstore.ProblemFold, &h.ID, "its fork path does not lead to a place that comes before it")
 		return up, false, nil
 	}
 	if up.Node, err = c.endAt(from); errors.Is(err, chainstore.ErrCorrupt) {
-		c.problem(&h.ID, "its parent cannot be read")
+		c.problem(chainstore.ProblemNode, &h.ID, "its parent cannot be read")
 		return up, false, nil
 	}
 	if err != nil {
 		return up, false, err
 	}
 	up.readable = true
-	path := up.Lineage.Child()
-	if !slices.Equal(r.Forks, path[:min(len(path), layout.MaxForksInRow)]) {
-		c.problem(&h.ID, "its fork path is not its parent's and its parent")
+	if !slices.Equal(r.Forks, forksUnder(at, up)) {
+		c.problem(chainstore.ProblemFold, &h.ID, "its fork path is not its parent's and its parent")
 	}
-	return up, true, c.expect(&h.ID, layout.ForkKey(c.Namespace, from, at.Segment), nil)
+	return up, true, c.expect(&h.ID, at.Segment, layout.ForkKey(c.Namespace, from, at.Segment), nil)
+}
+
+// forksUnder is the fork path that the row of a child of up has that lies at a place.
+func forksUnder(at chainstore.Place, up parentNode) []chainstore.Place {
+	if up.Node == nil || up.At.Segment == at.Segment {
+		return nil
+	}
+	path := up.Lineage.Child()
+	return path[:min(len(path), layout.MaxForksInRow)]
 }
 
 // endAt reads a node with all that its children follow from.
@@ -232,13 +243,13 @@ func (c *checker) endAt(at chainstore.Place) (*cache.Node, error) {
 // sizes checks the lengths of a node.
 func (c *checker) sizes(n *cache.Node, r *layout.Row, h *chainstore.Header) {
 	if h.PayloadLength != len(r.Payload) || h.MetadataLength != len(r.Metadata) || h.DetailsLength != len(r.Details) {
-		c.problem(&h.ID, "its payload, metadata or details have another length than its header says")
+		c.problem(chainstore.ProblemContent, &h.ID, "its payload, metadata or details have another length than its header says")
 	}
 	if _, err := chainstore.DecodeDetails(r.Details, len(h.Messages)); err != nil {
-		c.problem(&h.ID, "the details of its messages, which lie behind its payload, are damaged")
+		c.problem(chainstore.ProblemContent, &h.ID, "the details of its messages, which lie behind its payload, are damaged")
 	}
 	if r.Chunks != layout.ChunksOf(len(r.Payload)+len(r.Details)) {
-		c.problem(&h.ID, "its payload lies in other pieces than it should")
+		c.problem(chainstore.ProblemContent, &h.ID, "its payload lies in other pieces than it should")
 	}
 	if from := h.SpawnedFrom; from != nil {
 		c.spawned += spawnHash(from.Node, n.At)
@@ -246,28 +257,82 @@ func (c *checker) sizes(n *cache.Node, r *layout.Row, h *chainstore.Header) {
 }
 
 // content judges a node's bytes, and compares what follows from them and from its parent with what is stored. followed
-// is false where the header is not what follows.
-func (c *checker) content(n *cache.Node, r *layout.Row, h *chainstore.Header, parent *cache.Node) (followed bool, err error) {
+// is false where the header is not what follows, and was not put right. first is the index of the node's first problem.
+func (c *checker) content(n *cache.Node, r *layout.Row, up parentNode, first int) (followed bool, err error) {
+	in, id, err := c.input(n, r, up.Node)
+	if in == nil || err != nil {
+		return false, err
+	}
+	h := n.Header
+	if id != h.ID {
+		c.problem(chainstore.ProblemContent, &h.ID, "its bytes give another id")
+	}
+	made, recalls, err := c.derive(h, in, seatOf(n), snapshot.Derived(up.Node))
+	if errors.Is(err, chainstore.ErrGroupTooLarge) {
+		c.problem(chainstore.ProblemContent, &h.ID, "the group of calls that it ends in is too large")
+		return false, nil
+	}
+	if err != nil {
+		return false, c.judged(chainstore.ProblemNode, &h.ID, err)
+	}
+	made.Header.Extension = h.Extension // it follows from nothing
+	followed = bytes.Equal(chainstore.AppendHeader(nil, made.Header), r.Header)
+	if !followed {
+		c.problem(chainstore.ProblemFold, &h.ID, "its header differs from what follows from its bytes and its parent")
+	}
+	if forks := forksUnder(n.At, up); c.Mend != nil && id == h.ID && (!followed || !slices.Equal(r.Forks, forks)) {
+		r.Forks = forks
+		c.rewrite(n.At, r, made.Header, first)
+		n.Header, followed = made.Header, true
+	}
+	n.Tables = made.Tables
+	return followed, c.expectAll(n, made, recalls)
+}
+
+// expectAll expects the rows that follow from a node.
+func (c *checker) expectAll(n *cache.Node, made derive.Node, recalls map[derive.CallKey]*derive.Recall) error {
+	for _, row := range layout.IndexRows(c.Namespace, made, recalls) {
+		if err := c.expect(&n.Header.ID, n.At.Segment, row.Key, row.Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rewrite writes the row of a node anew, with a header and a fork path that follow from its bytes and its parent: first is the index of the
+// first problem of the node.
+func (c *checker) rewrite(at chainstore.Place, r *layout.Row, h *chainstore.Header, first int) {
+	row := *r
+	row.Header = chainstore.AppendHeader(nil, h)
+	c.write(layout.PlaceKey(c.Namespace, layout.TableNodes, at), layout.AppendRow(nil, &row))
+	for i := range c.problems[first:] {
+		if p := &c.problems[first+i]; p.Kind == chainstore.ProblemFold {
+			p.Repaired = true
+		}
+	}
+}
+
+// input is what a node was put with, as its row has it, and the id that its bytes give; nil where these are not a node's, as is told.
+func (c *checker) input(n *cache.Node, r *layout.Row, parent *cache.Node) (in *chainstore.NewNode, id chainstore.ID, err error) {
+	h := n.Header
 	var parentID *chainstore.ID
 	if parent != nil {
 		parentID = &parent.Header.ID
 	}
 	covers, err := c.covered(n, h, parent)
 	if err != nil {
-		return false, c.judged(&h.ID, err)
+		return nil, id, c.judged(chainstore.ProblemContent, &h.ID, err)
 	}
 	judgement, err := c.Judge(h, r.Payload, r.Metadata, parentID, covers)
 	switch {
 	case err != nil:
-		c.problem(&h.ID, "its bytes are not a node's: %v", err)
-		return false, nil
+		c.problem(chainstore.ProblemContent, &h.ID, "its bytes are not a node's: %v", err)
+		return nil, id, nil
 	case len(judgement.Messages) != len(h.Messages):
-		c.problem(&h.ID, "its header has another number of messages")
-		return false, nil
-	case judgement.ID != h.ID:
-		c.problem(&h.ID, "its bytes give another id")
+		c.problem(chainstore.ProblemContent, &h.ID, "its header has another number of messages")
+		return nil, id, nil
 	}
-	in := &chainstore.NewNode{
+	in = &chainstore.NewNode{
 		Payload: r.Payload, Metadata: r.Metadata, Details: r.Details, Salt: h.Salt, SpawnedFrom: h.SpawnedFrom,
 		Messages: slices.Clone(judgement.Messages), Variables: judgement.Variables, Outcome: judgement.Outcome,
 	}
@@ -277,7 +342,7 @@ func (c *checker) content(n *cache.Node, r *layout.Row, h *chainstore.Header, pa
 	if covers != nil {
 		in.Compaction = &chainstore.Compaction{Covers: *covers, Provenance: h.Provenance, Loops: loopsOf(h)}
 	}
-	return c.follow(n, in, parent, r.Header)
+	return in, judgement.ID, nil
 }
 
 // loopsOf are the run loops of a compaction node's messages, which its bytes do not tell.
@@ -287,32 +352,6 @@ func loopsOf(h *chainstore.Header) *runloop.Loops {
 		l.Begins[i] = h.Messages[i].Mark.BeginsLoop
 	}
 	return l
-}
-
-// follow derives a node again and compares.
-func (c *checker) follow(n *cache.Node, in *chainstore.NewNode, parent *cache.Node, raw chainstore.RawHeader) (bool, error) {
-	h := n.Header
-	seat := derive.Seat{ID: h.ID, FirstPut: h.FirstPut, Lineage: n.Lineage, Version1: h.Version1}
-	made, recalls, err := c.derive(h, in, seat, snapshot.Derived(parent))
-	if errors.Is(err, chainstore.ErrGroupTooLarge) {
-		c.problem(&h.ID, "the group of calls that it ends in is too large")
-		return false, nil
-	}
-	if err != nil {
-		return false, c.judged(&h.ID, err)
-	}
-	made.Header.Extension = h.Extension // it follows from nothing
-	followed := bytes.Equal(chainstore.AppendHeader(nil, made.Header), raw)
-	if !followed {
-		c.problem(&h.ID, "its header differs from what follows from its bytes and its parent")
-	}
-	n.Tables = made.Tables
-	for _, row := range layout.IndexRows(c.Namespace, made, recalls) {
-		if err := c.expect(&h.ID, row.Key, row.Value); err != nil {
-			return false, err
-		}
-	}
-	return followed, nil
 }
 
 func spawnHash(spawner chainstore.ID, at chainstore.Place) uint64 {

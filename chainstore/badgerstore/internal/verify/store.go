@@ -62,7 +62,8 @@ func (r *verification) file(file string) error {
 		return r.rest()
 	})
 	if damage != nil {
-		r.problem(nil, "the file %s is damaged: %v", file, damage)
+		r.hides = true
+		r.problem(chainstore.ProblemFile, nil, "the file %s is damaged: %v", file, damage)
 	}
 	r.at.files++
 	return err
@@ -83,7 +84,7 @@ func (r *verification) own() error {
 			return err
 		}
 		for _, what := range n.Problems() {
-			r.problem(nil, "the names of namespaces do not agree with their numbers: %s", what)
+			r.problem(chainstore.ProblemStore, nil, "the names of namespaces do not agree with their numbers: %s", what)
 		}
 		return c.hidden(n)
 	})
@@ -98,9 +99,9 @@ func (c *checker) format() error {
 	version, err := layout.ParseNumber(value, layout.TableFormat)
 	switch {
 	case !found || err != nil:
-		c.problem(nil, "the format version is missing, or cannot be read")
+		c.problem(chainstore.ProblemStore, nil, "the format version is missing, or cannot be read")
 	case version != layout.FormatVersion:
-		c.problem(nil, "the store has format %d, which this program does not know", version)
+		c.problem(chainstore.ProblemStore, nil, "the store has format %d, which this program does not know", version)
 	}
 	for _, check := range []func() error{c.header, c.tokenKeys} {
 		if err := check(); err != nil {
@@ -110,7 +111,7 @@ func (c *checker) format() error {
 	for _, table := range []byte{layout.TableFormat, layout.TableHeader, layout.TableNumbers} {
 		c.found[table-'A'], c.rows = 1, 0
 		c.at.entries++
-		if err := c.noMore(table); err != nil {
+		if err := c.noMore(chainstore.ProblemStore, table); err != nil {
 			return err
 		}
 	}
@@ -126,9 +127,9 @@ func (c *checker) header() error {
 	h, err := layout.ParseStoreHeader(value)
 	switch {
 	case !found || err != nil || h.ID != c.Source.Header.Load().ID:
-		c.problem(nil, "the store's header is missing, or is another's")
+		c.problem(chainstore.ProblemStore, nil, "the store's header is missing, or is another's")
 	case len(h.Unknown()) > 0:
-		c.problem(nil, "the store has features that this program does not know: %q", h.Unknown())
+		c.problem(chainstore.ProblemStore, nil, "the store has features that this program does not know: %q", h.Unknown())
 	}
 	return nil
 }
@@ -142,12 +143,12 @@ func (c *checker) tokenKeys() error {
 	}
 	switch {
 	case errors.Is(err, chainstore.ErrCorrupt):
-		c.problem(nil, "the keys of page tokens cannot be read")
+		c.problem(chainstore.ProblemStore, nil, "the keys of page tokens cannot be read")
 	case err != nil:
 		return err
 	}
 	c.rows = 0
-	return c.noMore(layout.TableKeys)
+	return c.noMore(chainstore.ProblemStore, layout.TableKeys)
 }
 
 // hidden looks for rows of numbers that have no name: a problem for each such number, and one for each stretch of those that were
@@ -174,13 +175,13 @@ func (c *checker) nameless(n *snapshot.Numbering, r snapshot.NumberRange, given 
 			empty.Through = used - 1
 		}
 		if given && empty.From <= empty.Through {
-			c.problem(nil, "%v given to a namespace, with neither a name nor rows", empty)
+			c.problem(chainstore.ProblemStore, nil, "%v given to a namespace, with neither a name nor rows", empty)
 		}
 		if !found {
 			return nil
 		}
 		if _, named := slices.BinarySearch(n.Numbers, used); !named {
-			c.problem(nil, "namespace number %d has rows and no name, so that nobody can read them; they are not checked", used)
+			c.problem(chainstore.ProblemStray, nil, "namespace number %d has rows and no name, so that nobody can read them; they are not checked", used)
 		}
 		next = uint64(used) + 1
 	}

@@ -21,6 +21,8 @@ type Verifier struct {
 	Source *snapshot.Source
 	// Now tells when to report.
 	Now func() time.Time
+	// Mend, if not nil, commits rows that are put right, nil for those to delete. Then nobody else has the store open.
+	Mend func(rows map[string][]byte) error
 	// Judge recomputes nodes from their bytes, Report is told what is found.
 	Judge  chainstore.Judge
 	Report func(chainstore.VerifyReport) error
@@ -38,8 +40,11 @@ func (v Verifier) Verify(ctx context.Context, check chainstore.Check) error {
 		}
 	}
 	run := r.one
-	if check.WholeStore {
+	switch {
+	case check.WholeStore:
 		run = r.store
+	case v.Mend != nil:
+		run = r.filesAndOne
 	}
 	if err := run(); err != nil {
 		return err
@@ -62,6 +67,9 @@ type verification struct {
 	cursor   []byte
 	problems []chainstore.Problem
 	told     int
+	mending
+	// quiet says that what is found is told already; hides, that a damaged file may hide rows.
+	quiet, hides bool
 	// reported and marked are when there was a report, and a mark, last.
 	reported, marked time.Time
 }
@@ -154,20 +162,61 @@ func (r *verification) inView(f func(*snapshot.Snapshot) error) error {
 	return f(v)
 }
 
-func (r *verification) problem(id *chainstore.ID, format string, args ...any) {
-	p := chainstore.Problem{Namespace: r.at.namespace, What: fmt.Sprintf(format, args...)}
+func (r *verification) problem(kind chainstore.ProblemKind, id *chainstore.ID, format string, args ...any) {
+	if r.quiet {
+		return
+	}
+	p := chainstore.Problem{Kind: kind, Namespace: r.at.namespace, What: fmt.Sprintf(format, args...)}
 	if id != nil {
 		p.HasNode, p.Node = true, *id
 	}
 	r.problems = append(r.problems, p)
 }
 
+// set puts a row right, of which the last problem is.
+func (r *verification) set(key, value []byte) {
+	if r.Mend != nil {
+		r.write(key, append([]byte{}, value...))
+		r.repaired()
+	}
+}
+
+// drop takes a row away.
+func (r *verification) drop(key []byte) {
+	if r.Mend != nil {
+		r.write(key, nil)
+	}
+}
+
+// repaired says that the last problem is put right.
+func (r *verification) repaired() {
+	if r.Mend != nil && len(r.problems) > 0 {
+		r.problems[len(r.problems)-1].Repaired = true
+	}
+}
+
+// settle commits what is put right, and goes on in a snapshot that has it. No cursor on the one that is held is open.
+func (r *verification) settle() error {
+	if len(r.mended) == 0 {
+		return nil
+	}
+	if err := r.Mend(r.mended); err != nil {
+		return err
+	}
+	r.mending = mending{}
+	if err := r.view.Renew(); err != nil {
+		return err
+	}
+	r.hold()
+	return nil
+}
+
 // judged makes what is corrupt a problem, and lets other errors through.
-func (r *verification) judged(id *chainstore.ID, err error) error {
+func (r *verification) judged(kind chainstore.ProblemKind, id *chainstore.ID, err error) error {
 	if !errors.Is(err, chainstore.ErrCorrupt) {
 		return err
 	}
-	r.problem(id, "%v", err)
+	r.problem(kind, id, "%v", err)
 	return nil
 }
 
@@ -184,4 +233,12 @@ func (r *verification) one() error {
 		v.Namespace = number
 		return r.namespace(v)
 	})
+}
+
+// filesAndOne checks the files, which may hide rows, and then the one namespace.
+func (r *verification) filesAndOne() error {
+	if err := r.files(); err != nil {
+		return err
+	}
+	return r.one()
 }

@@ -1,0 +1,223 @@
+package badgerstore
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
+)
+
+// Point is the newest commit; see chainstore.Exporter.
+func (s *Store) Point(ctx context.Context) (chainstore.Point, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	v, err := s.source.Open(layout.OwnNamespace)
+	if err != nil {
+		return 0, err
+	}
+	defer v.Close()
+	return chainstore.Point(v.Seen), nil
+}
+
+// ExportNodes reads rows in the order of their places, in which parents come before children; see chainstore.Exporter. A row is written once,
+// and so every later snapshot has it as it was at the point; a cursor is the place behind which a page begins.
+func (s *Store) ExportNodes(
+	ctx context.Context, namespace string, span chainstore.ExportSpan, cursor []byte, limit int,
+) (nodes []chainstore.ExportedNode, next []byte, err error) {
+	err = s.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {
+		p := exportPage{Snapshot: v, span: span, limit: limit}
+		if cursor != nil {
+			at, rest, err := layout.ParsePlace(append(layout.TableKey(v.Namespace, layout.TableNodes), cursor...))
+			if err != nil || len(rest) > 0 {
+				return chainstore.ErrBadCursor
+			}
+			p.behind = &at
+		}
+		nodes, next, err = p.read(ctx)
+		return err
+	})
+	return nodes, next, err
+}
+
+// exportPage is a page of nodes under way.
+type exportPage struct {
+	*snapshot.Snapshot
+	span   chainstore.ExportSpan
+	behind *chainstore.Place
+	limit  int
+	// before is the node of the place read before, if its id is known.
+	before *chainstore.ExportedNode
+	at     chainstore.Place
+}
+
+func (p *exportPage) read(ctx context.Context) (nodes []chainstore.ExportedNode, next []byte, err error) {
+	prefix := layout.TableKey(p.Namespace, layout.TableNodes)
+	cur := p.Iterate(prefix)
+	defer cur.Close()
+	from := prefix
+	if p.behind != nil {
+		from = layout.PlaceKey(p.Namespace, layout.TableNodes, p.behind.Next())
+	}
+	size := 0
+	for cur.Seek(from); cur.Valid(); {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		at, chunk, err := layout.ParseNodeKey(cur.Key())
+		if err != nil {
+			return nil, nil, err
+		}
+		if version := chainstore.Point(cur.Version()); chunk != 0 || version <= p.span.After || version > p.span.Through {
+			cur.Next()
+			continue
+		}
+		if len(nodes) > 0 && size >= p.limit {
+			return nodes, cursorOf(p.at, len(prefix), p.Namespace), nil
+		}
+		one, err := p.node(cur, at)
+		if err != nil {
+			return nil, nil, err
+		}
+		nodes = append(nodes, *one)
+		p.before, p.at, size = one, at, size+one.Size()
+	}
+	return nodes, nil, nil
+}
+
+// cursorOf is a place without what the keys of all nodes begin with.
+func cursorOf(at chainstore.Place, prefix int, namespace uint32) []byte {
+	return layout.PlaceKey(namespace, layout.TableNodes, at)[prefix:]
+}
+
+// node reads the row at the cursor, which it leaves behind it.
+func (p *exportPage) node(cur *snapshot.Cursor, at chainstore.Place) (*chainstore.ExportedNode, error) {
+	row, _, present, err := cur.Whole(at, nil)
+	if err == nil && !present {
+		err = layout.Dangling(layout.TableNodes)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := &chainstore.ExportedNode{Payload: row.Payload, Metadata: row.Metadata, Details: row.Details}
+	if out.Header, err = row.Header.Decode(at.Seq); err != nil {
+		return nil, err
+	}
+	if err := p.link(out, at, &row); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// link finds the nodes that a node names.
+func (p *exportPage) link(n *chainstore.ExportedNode, at chainstore.Place, row *layout.Row) error {
+	if at.Seq == 0 {
+		return nil
+	}
+	parent := chainstore.Place{Segment: at.Segment, Seq: at.Seq - 1}
+	if len(row.Forks) > 0 {
+		parent = row.Forks[0]
+	}
+	var id chainstore.ID
+	var err error
+	if p.before != nil && p.at == parent {
+		id = p.before.Header.ID
+	} else if id, err = p.IDAt(parent); err != nil {
+		return err
+	}
+	n.Parent = &id
+	if !n.Header.Covers.Present {
+		return nil
+	}
+	self, err := p.Head(chainstore.Ref{ID: n.Header.ID})
+	if err != nil {
+		return err
+	}
+	covers, err := p.IDAt(self.Lineage.Locate(n.Header.Covers.Seq))
+	n.Covers = &covers
+	return err
+}
+
+// ExportAliases reads aliases with their histories in one snapshot; see chainstore.Exporter.
+func (s *Store) ExportAliases(
+	ctx context.Context, after chainstore.Point, wanted func(namespace string) bool, yield chainstore.ExportYield,
+) (chainstore.Point, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	v, err := s.source.Open(layout.OwnNamespace)
+	if err != nil {
+		return 0, err
+	}
+	defer v.Close()
+	type numbered struct {
+		name   string
+		number uint32
+	}
+	var all []numbered
+	err = v.Names(ctx, "", "", func(name string, number uint32) error {
+		if wanted(name) {
+			all = append(all, numbered{name, number})
+		}
+		return nil
+	})
+	for _, n := range all {
+		if err != nil {
+			break
+		}
+		v.Namespace = n.number
+		err = s.exportNamespace(ctx, v, n.name, after, yield)
+	}
+	return chainstore.Point(v.Seen), err
+}
+
+func (s *Store) exportNamespace(ctx context.Context, v *snapshot.Snapshot, name string, after chainstore.Point, yield chainstore.ExportYield) error {
+	out := &chainstore.ExportedNamespace{Name: name}
+	row, err := v.Settings()
+	if err != nil {
+		return err
+	}
+	out.Settings = row.SettingsNow
+	counters, err := v.Counters()
+	if err != nil {
+		return err
+	}
+	out.Floor = int64(counters.Floor)
+	if err := yield.Namespace(out); err != nil {
+		return err
+	}
+	now := s.millis()
+	prefix := layout.TableKey(v.Namespace, layout.TableAliases)
+	cur := v.Iterate(prefix)
+	defer cur.Close()
+	for cur.Seek(prefix); cur.Valid(); cur.Next() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if chainstore.Point(cur.Version()) <= after {
+			continue
+		}
+		one := &chainstore.ExportedAlias{Name: string(bytes.TrimPrefix(cur.Key(), prefix))}
+		var a *layout.AliasRow
+		err := cur.Value(func(value []byte) (err error) {
+			a, err = layout.ParseAlias(value)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if chainstore.Forgotten(a.Deleted, a.MovedAt, now) {
+			continue
+		}
+		one.Labels, one.Revision = a.Labels, a.Revision
+		if one.States, err = aliasStates(ctx, v, one.Name, a, now); err != nil {
+			return err
+		}
+		if err := yield.Alias(one); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,57 @@
+package chainstore
+
+import "context"
+
+// Point names a state of a store: what was committed through it. It grows with commits, and lasts as long as the store does. Only the store
+// that gave it knows what it is.
+type Point uint64
+
+// Exporter reads what a store has, for a copy of it elsewhere. No read lasts longer than it takes to fill a page, or to yield all aliases.
+type Exporter interface {
+	// Point is the store as it is: all that was acknowledged is of it.
+	Point(ctx context.Context) (Point, error)
+	// ExportNodes returns a page of the nodes of a namespace that were put in a span, parents before children and covered nodes before those that cover
+	// them, until they have so many bytes, and one at least. A page goes on behind the cursor of the one before; nil: it is the first.
+	// next is nil where no node is left. The caller may keep what is returned. Errors: ErrCorrupt, ErrBadCursor.
+	ExportNodes(ctx context.Context, namespace string, span ExportSpan, cursor []byte, bytes int) (nodes []ExportedNode, next []byte, err error)
+	// ExportAliases yields, as of one state of the store, whose point it returns, the namespaces that are wanted, and behind each its
+	// aliases that were set or deleted after a point, deleted ones too. yield must not wait for anybody, nor ask the store.
+	ExportAliases(ctx context.Context, after Point, wanted func(namespace string) bool, yield ExportYield) (Point, error)
+}
+
+// ExportSpan is what was committed after a point, and through another.
+type ExportSpan struct{ After, Through Point }
+
+// ExportedNode is a node as it is stored.
+type ExportedNode struct {
+	Header *Header
+	// Parent is nil for a root, Covers but for a compaction node.
+	Parent, Covers             *ID
+	Payload, Metadata, Details []byte
+}
+
+// Size is about how many bytes it has in memory.
+func (n *ExportedNode) Size() int { return len(n.Payload) + len(n.Metadata) + len(n.Details) + 1024 }
+
+// ExportYield is told of namespaces, and then of their aliases. What it is given is its own.
+type ExportYield struct {
+	Namespace func(*ExportedNamespace) error
+	Alias     func(*ExportedAlias) error
+}
+
+// ExportedNamespace is a namespace without its nodes and aliases.
+type ExportedNamespace struct {
+	Name     string
+	Settings SettingsNow
+	// Floor is that of revisions: see Forgotten.
+	Floor int64
+}
+
+// ExportedAlias is an alias with its history.
+type ExportedAlias struct {
+	Name     string
+	Labels   map[string]string
+	Revision int64
+	// States are as AliasHistory has them: the present one first.
+	States []AliasState
+}

@@ -1,0 +1,82 @@
+package memstore
+
+import (
+	"context"
+	"encoding/binary"
+	"maps"
+	"slices"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+)
+
+// Point is how many changes were committed; see chainstore.Exporter.
+func (s *Store) Point(ctx context.Context) (chainstore.Point, error) {
+	_, unlock, err := s.read(ctx, "")
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	return s.point, nil
+}
+
+// ExportNodes returns nodes in the order in which they were put; see chainstore.Exporter. A cursor is how many stand before the page.
+func (s *Store) ExportNodes(
+	ctx context.Context, name string, span chainstore.ExportSpan, cursor []byte, limit int,
+) (nodes []chainstore.ExportedNode, next []byte, err error) {
+	ns, unlock, err := s.read(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer unlock()
+	from := uint64(0)
+	if cursor != nil {
+		if len(cursor) != 8 || binary.BigEndian.Uint64(cursor) > uint64(len(ns.order)) {
+			return nil, nil, chainstore.ErrBadCursor
+		}
+		from = binary.BigEndian.Uint64(cursor)
+	}
+	size := 0
+	for i, n := range ns.order[from:] {
+		if n.point <= span.After || n.point > span.Through {
+			continue
+		}
+		if len(nodes) > 0 && size >= limit {
+			return nodes, binary.BigEndian.AppendUint64(nil, from+uint64(i)), nil
+		}
+		one := chainstore.ExportedNode{
+			Header: n.header, Payload: slices.Clone(n.payload), Metadata: slices.Clone(n.metadata), Details: slices.Clone(n.details), Parent: idOf(n.parent), Covers: idOf(n.covers),
+		}
+		nodes, size = append(nodes, one), size+one.Size()
+	}
+	return nodes, nil, nil
+}
+
+// ExportAliases yields aliases with their histories; see chainstore.Exporter.
+func (s *Store) ExportAliases(
+	ctx context.Context, after chainstore.Point, wanted func(namespace string) bool, yield chainstore.ExportYield,
+) (chainstore.Point, error) {
+	_, unlock, err := s.read(ctx, "")
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	for _, name := range slices.Sorted(maps.Keys(s.namespaces)) {
+		if !wanted(name) {
+			continue
+		}
+		ns := s.namespaces[name]
+		if err := yield.Namespace(&chainstore.ExportedNamespace{Name: name, Settings: ns.settings, Floor: ns.floor}); err != nil {
+			return 0, err
+		}
+		for _, alias := range slices.Sorted(maps.Keys(ns.aliases)) {
+			a := ns.aliases[alias]
+			if a.changed <= after || a.forgotten(s.millis()) {
+				continue
+			}
+			if err := yield.Alias(&chainstore.ExportedAlias{Name: alias, Labels: maps.Clone(a.labels), Revision: a.revision, States: a.told(s.millis())}); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return s.point, nil
+}
