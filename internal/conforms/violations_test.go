@@ -120,6 +120,12 @@ func writeViolations() []violation {
 			}
 			return nil
 		})},
+		{"an archived node is put now", "put-archived-nodes/keeps", on(func(c *call, q *transcriptv1.PutArchivedNodesRequest, _ *transcriptv1.PutArchivedNodesResponse) error {
+			for _, n := range q.GetNodes() {
+				n.FirstPutAt = nil
+			}
+			return c.send(q)
+		})},
 		{"labels are lost with a move", "alias/labels", on(func(c *call, q aliasRequest, _ aliasReply) error {
 			for _, a := range q.GetAliases() {
 				if a.Labels == nil {

@@ -2,7 +2,9 @@ package load
 
 import (
 	"errors"
+	"maps"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,20 +19,26 @@ type Report struct {
 	Seconds float64 `json:"seconds"`
 	RPCs    []RPC   `json:"rpcs"`
 	// Nodes counts the nodes that lie in the namespace now for this load; each is a turn.
-	Nodes int64 `json:"nodes"`
+	Nodes int64 `json:"nodes,string"`
 }
 
 // RPC is the figures of the requests of one kind. Rates and latencies are those of requests that succeeded.
 type RPC struct {
 	Name              string  `json:"rpc"`
-	Requests          int64   `json:"requests"`
-	Failed            int64   `json:"failed"`
-	RequestsPerSecond float64 `json:"requests_per_second"`
+	Requests          int64   `json:"requests,string"`
+	Failed            int64   `json:"failed,string"`
+	RequestsPerSecond float64 `json:"requestsPerSecond"`
 	// BytesPerSecond counts the text of what is put, and the bytes of replies.
-	BytesPerSecond float64 `json:"bytes_per_second"`
-	Latency        Latency `json:"latency_ms"`
-	// Errors counts the requests that failed, by reason.
-	Errors map[string]int64 `json:"errors"`
+	BytesPerSecond float64 `json:"bytesPerSecond"`
+	Latency        Latency `json:"latencyMs"`
+	// Errors counts the requests that failed, by reason, in the order of the reasons.
+	Errors []Failures `json:"errors"`
+}
+
+// Failures are the requests that failed for one reason.
+type Failures struct {
+	Reason   string `json:"reason"`
+	Requests int64  `json:"requests,string"`
 }
 
 // Latency is how long requests took, in milliseconds; percentiles are within 1 %.
@@ -104,9 +112,9 @@ func reason(err error) string {
 func (c *calls) figures(while time.Duration) RPC {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r := RPC{Name: c.name, Requests: c.latency.count + c.failed, Failed: c.failed, Errors: map[string]int64{}}
-	for reason, n := range c.failedReason {
-		r.Errors[reason] = n
+	r := RPC{Name: c.name, Requests: c.latency.count + c.failed, Failed: c.failed, Errors: make([]Failures, 0, len(c.failedReason))}
+	for _, reason := range slices.Sorted(maps.Keys(c.failedReason)) {
+		r.Errors = append(r.Errors, Failures{reason, c.failedReason[reason]})
 	}
 	if while > 0 {
 		r.RequestsPerSecond, r.BytesPerSecond = float64(c.latency.count)/while.Seconds(), float64(c.bytes)/while.Seconds()

@@ -14,7 +14,7 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-var pairs = flag.Int("promises.pairs", 4_000, "promises: how many pairs of heads, each under a policy, to judge on each engine")
+var pairs = flag.Int("promises.pairs", 2_000, "promises: how many pairs of heads, each under a policy, to judge on each engine")
 
 // enough is as many pairs as show everything that is drawn.
 const enough = 4_000

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -113,4 +114,27 @@ func (s *Stack) Dial(tb testing.TB, dial ...grpc.DialOption) *grpc.ClientConn {
 		}
 	})
 	return conn
+}
+
+// HTTP serves what a gRPC server of the stack's serves over HTTP, on a port of loopback, until the test ends, and gives its URL.
+func (s *Stack) HTTP(tb testing.TB, cfg server.HTTPConfig) (url string) {
+	tb.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	http, err := s.Server.HTTP(s.GRPC, cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- http.Serve(listener) }()
+	tb.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := errors.Join(http.Shutdown(ctx), <-served); err != nil {
+			tb.Errorf("HTTP: %v", err)
+		}
+	})
+	return "http://" + listener.Addr().String()
 }

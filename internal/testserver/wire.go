@@ -38,7 +38,7 @@ type wire struct {
 }
 
 // Wire is the store behind conn, as its clients see it. Close calls closer.
-func Wire(conn *grpc.ClientConn, closer func() error) chainstore.Store {
+func Wire(conn grpc.ClientConnInterface, closer func() error) chainstore.Store {
 	return &wire{
 		transcripts: transcriptv1.NewTranscriptServiceClient(conn), admin: transcriptv1.NewAdminServiceClient(conn),
 		close: closer, tokens: map[string]string{}, nodes: map[string]*transcriptv1.GetNodeResponse{},
