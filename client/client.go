@@ -10,10 +10,12 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
 
 	"github.com/transcriptd/transcriptd/client/internal/security"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -151,6 +153,9 @@ func Connect(target string, opts ...Option) (*grpc.ClientConn, error) {
 }
 
 func (o *options) connect(target string) (*grpc.ClientConn, error) {
+	if !addressed(target) {
+		return nil, fault(ErrBadTarget, "the target must be HOST:PORT, such as 127.0.0.1:7420, or unix:///PATH, of what serves gRPC")
+	}
 	secured, err := o.secured(target)
 	if err != nil {
 		return nil, err
@@ -276,7 +281,8 @@ func call[Req, Res any](
 	return res, unsure, nil
 }
 
-// attempt sends a request once. On a connection of gRPC's own it knows of one that was not sent: no peer got it.
+// attempt sends a request once. On a connection of gRPC's own it knows of one that was not sent: no peer got it. Nor does gRPC tell the
+// peer of a reply that came twice, which is Internal.
 func attempt[Req, Res any](ctx context.Context, c *Client, rpc unary[Req, Res], req *Req) (*Res, error) {
 	if _, ok := c.conn.(*grpc.ClientConn); !ok {
 		res, err := rpc(ctx, req)
@@ -284,7 +290,7 @@ func attempt[Req, Res any](ctx context.Context, c *Client, rpc unary[Req, Res], 
 	}
 	var p peer.Peer
 	res, err := rpc(ctx, req, grpc.Peer(&p))
-	if err != nil && p.Addr == nil {
+	if err != nil && p.Addr == nil && status.Code(err) != codes.Internal {
 		return res, undone(of(err))
 	}
 	return res, of(err)
@@ -294,6 +300,23 @@ func attempt[Req, Res any](ctx context.Context, c *Client, rpc unary[Req, Res], 
 func read[Req, Res any](ctx context.Context, c *Client, rpc unary[Req, Res], req *Req) (*Res, error) {
 	res, _, err := call(ctx, c, transient, rpc, req)
 	return res, err
+}
+
+// addressed tells whether a target is no URL, and names its port where it is a host: gRPC would take 443.
+func addressed(target string) bool {
+	if scheme, rest, ok := strings.Cut(target, ":"); ok {
+		switch scheme {
+		case "http", "https":
+			return false
+		case "dns":
+			target = rest[strings.LastIndexByte(rest, '/')+1:]
+		}
+	}
+	if strings.Contains(target, "/") { // of another scheme
+		return true
+	}
+	_, port, err := net.SplitHostPort(target)
+	return err == nil && port != ""
 }
 
 // loopback tells whether a target is surely on this machine.

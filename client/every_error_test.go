@@ -56,6 +56,9 @@ func methods() map[string]func(context.Context, *Client, *Thread) error {
 		"Client.Put": func(ctx context.Context, c *Client, _ *Thread) error {
 			return second(c.Put(ctx, Node{Messages: hello}))
 		},
+		"Client.PutArchived": func(ctx context.Context, c *Client, _ *Thread) error {
+			return second(c.PutArchived(ctx, &transcriptv1.ArchivedNode{}))
+		},
 		"Client.PutAll": func(ctx context.Context, c *Client, _ *Thread) error {
 			return second(c.PutAll(ctx, Node{Messages: hello}))
 		},

@@ -98,6 +98,24 @@ func (c *Client) PutAll(ctx context.Context, nodes ...Node) ([]*PutResult, error
 	return results, nil
 }
 
+// PutArchived puts 1 to 1,000 nodes that were put elsewhere, as an archive has them (docs/archive.md), in one commit, all or nothing, and gives one
+// result for each in their order. What is there already stays as it is. Errors: ErrParentNotFound, ErrNodeNotFound, ErrNotAncestor,
+// ErrAlreadyCovered, ErrOpenToolCalls and others.
+func (c *Client) PutArchived(ctx context.Context, nodes ...*transcriptv1.ArchivedNode) ([]*PutResult, error) {
+	res, unsure, err := call(ctx, c, transient, c.rpc.PutArchivedNodes, &transcriptv1.PutArchivedNodesRequest{Namespace: c.options.namespace, Nodes: nodes})
+	if err != nil {
+		return nil, err
+	}
+	if len(res.Nodes) != len(nodes) {
+		return nil, fault(ErrBadReply, "")
+	}
+	results := make([]*PutResult, len(nodes))
+	for i, r := range res.Nodes {
+		results[i] = &PutResult{PutNodeResponse: r, Retried: unsure}
+	}
+	return results, nil
+}
+
 // wire is the node as a request has it.
 func (n *Node) wire() *transcriptv1.NewNode {
 	w := &transcriptv1.NewNode{

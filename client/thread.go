@@ -209,8 +209,10 @@ func (t *Thread) AppendNode(ctx context.Context, node Node) (*PutResult, error) 
 // appendBelow puts a node below a head that the thread has seen, unless an earlier attempt put it below another.
 func (t *Thread) appendBelow(ctx context.Context, head string, node *Node, a *pending) (*PutResult, error) {
 	if a.unsure && a.parent != head { // the alias has left that parent, so what is not there will not be
-		node.Parent = ByID(a.parent)
-		if res, err := t.c.find(ctx, node); res != nil || err != nil {
+		earlier := *node
+		earlier.Parent = ByID(a.parent)
+		earlier.Aliases = append(t.aliases(HeadIs(a.parent)), node.Aliases...)
+		if res, err := t.c.find(ctx, &earlier); res != nil || err != nil {
 			return res, err
 		}
 		a.unsure = false

@@ -223,6 +223,22 @@ func TestAThreadRemembersBesideOthers(t *testing.T) {
 	}
 }
 
+// A repeat that finds its node below an earlier head tells of the same aliases as an append that was put.
+func TestTheAliasesOfANodeThatIsFound(t *testing.T) {
+	ctx, l := t.Context(), newLink(t)
+	thread := begun(t, l.client(client.WithRetry(client.Retry{Attempts: 1})))
+	node := client.Node{Messages: messages{answer}, Aliases: []client.AliasUpdate{{Name: "seen"}}}
+	l.lost[putNode] = 1
+	if _, err := thread.AppendNode(ctx, node); !client.MayHaveHappened(err) {
+		t.Fatalf("got %v", err)
+	}
+	ok(t, thread.Refresh(ctx))
+	res := must(thread.AppendNode(ctx, node))(t)
+	if !res.Retried || len(res.Aliases) != 2 || res.Aliases[0].Name != thread.Alias() || res.Aliases[1].Name != "seen" {
+		t.Errorf("retried %v, aliases %v", res.Retried, res.Aliases)
+	}
+}
+
 // Two appends of one text, of each of which the outcome is unknown, are two.
 func TestTwoUnknownAppendsOfOneText(t *testing.T) {
 	ctx, l := t.Context(), newLink(t)
