@@ -151,6 +151,10 @@ func (c *crowd) writes(put func(context.Context) error) map[string]func(context.
 			_, err := c.PutNodes(ctx, &transcriptv1.PutNodesRequest{})
 			return err
 		},
+		"PutArchivedNodes": func(ctx context.Context) error {
+			_, err := c.PutArchivedNodes(ctx, &transcriptv1.PutArchivedNodesRequest{})
+			return err
+		},
 		"Alias": func(ctx context.Context) error {
 			_, err := c.Alias(ctx, &transcriptv1.AliasRequest{})
 			return err

@@ -113,7 +113,7 @@ func spoilers(d protoreflect.MessageDescriptor, path string) (all []spoiler) {
 func TestFieldsOutOfRange(t *testing.T) {
 	r := newRig(t)
 	w := r.plant()
-	writers := []string{"PutNode", "PutNodes", "Alias", "DeleteAlias"}
+	writers := []string{"PutNode", "PutNodes", "PutArchivedNodes", "Alias", "DeleteAlias"}
 	reads := goodReads(w)
 	before, spoilt := r.holds(), 0
 	for method := range methods() {

@@ -67,10 +67,10 @@ func table() []row {
 		{chainstore.ErrCorrupt, lost, transcriptv1.ErrorReason_ERROR_REASON_NODE_CORRUPT, "stored bytes are corrupt: run AdminService.Verify", true},
 		{canonical.ErrNotCanonical, lost, transcriptv1.ErrorReason_ERROR_REASON_NODE_CORRUPT, "stored bytes are corrupt: run AdminService.Verify", true},
 
-		{identity.ErrUnauthenticated, codes.Unauthenticated, transcriptv1.ErrorReason_ERROR_REASON_UNAUTHENTICATED, "show credentials: authorization: Bearer TOKEN", false},
+		{identity.ErrUnauthenticated, codes.Unauthenticated, transcriptv1.ErrorReason_ERROR_REASON_UNAUTHENTICATED, "who calls is not known: show a good token, as authorization: Bearer TOKEN, or a client certificate", false},
 		{identity.ErrUnavailable, unavailable, transcriptv1.ErrorReason_ERROR_REASON_IDENTITY_UNAVAILABLE, "callers cannot be told apart now, the server's log says why: repeat the call later; nothing was done", false},
 		{audit.ErrUnwritten, unavailable, transcriptv1.ErrorReason_ERROR_REASON_AUDIT_UNAVAILABLE, "what is done cannot be written down now, so nothing is: repeat the call later, and look at the disk of the server's audit; nothing was done", false},
-		{access.ErrDenied, codes.PermissionDenied, transcriptv1.ErrorReason_ERROR_REASON_PERMISSION_DENIED, "no grant of yours covers this call", false},
+		{access.ErrDenied, codes.PermissionDenied, transcriptv1.ErrorReason_ERROR_REASON_PERMISSION_DENIED, "no grant of yours covers this method in the namespace that the request names (default where it names none)", false},
 
 		{canonical.ErrInvalid, invalid, transcriptv1.ErrorReason_ERROR_REASON_INVALID_FIELD, "a field is malformed", false},
 		{canonical.ErrMalformed, invalid, transcriptv1.ErrorReason_ERROR_REASON_MALFORMED_REQUEST, "the request is malformed", false},

@@ -26,6 +26,8 @@ func seeds() map[string][]proto.Message {
 		transcripts + "PutNodes": {&transcriptv1.PutNodesRequest{Nodes: []*transcriptv1.NewNode{
 			{Parent: ref, Messages: []*Message{calling("t", "1")}}, {Previous: true, Messages: []*Message{result("1", "")}, Aliases: []*Update{{Name: "a"}}},
 		}}},
+		admin + "Backup":                 {&transcriptv1.BackupRequest{}, &transcriptv1.BackupRequest{Scope: transcriptv1.Scope_SCOPE_STORE}},
+		transcripts + "PutArchivedNodes": {&transcriptv1.PutArchivedNodesRequest{Nodes: []*transcriptv1.ArchivedNode{archived("", user("x"))}}},
 		transcripts + "Alias":            {&transcriptv1.AliasRequest{Aliases: []*transcriptv1.AliasMove{{Name: "b", Target: ref}}}},
 		transcripts + "DeleteAlias":      {&transcriptv1.DeleteAliasRequest{Name: "b"}},
 		transcripts + "DeleteAliases":    {&transcriptv1.DeleteAliasesRequest{Scope: &transcriptv1.DeleteAliasesRequest_Prefix{Prefix: "b"}, PageSize: 1}},

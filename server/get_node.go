@@ -110,6 +110,7 @@ func foundReply(n *chainstore.FoundNode, omit bool) (*transcriptv1.GetNodeRespon
 		},
 	}
 	reply.Info.Envelope.PayloadDigest = wire.PayloadDigest(h, n.Payload)
+	reply.Copies = wire.Copies(h)
 	var stored []byte
 	if !omit {
 		stored = append(stored, n.Payload...)

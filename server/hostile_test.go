@@ -69,26 +69,34 @@ func TestHostileCredentials(t *testing.T) {
 	var untouched struct{ chainstore.Store }
 	g := serveGuarded(t, New(untouched, Config{Authenticator: w.directory}), nil)
 	var all alike
+	g.ways(func(way string) { g.forged(w, way, &all) })
+	if all.calls < 22*len(w.forgeries(t)) {
+		t.Errorf("%d calls were made: the walk is broken", all.calls)
+	}
+}
+
+func (g *guardedServer) forged(w *forger, way string, all *alike) {
+	t := g.T
 	g.methods(func(name string, m *access.Method, d protoreflect.MethodDescriptor) {
+		if !g.takes(m) {
+			return
+		}
 		for what, shown := range w.forgeries(t) {
 			req := requestWith(t, d, nil)
 			fill(req.ProtoReflect(), 3)
 			switch err := g.callIn(showing(t.Context(), shown...), name, d, req); {
 			case m.Kind != access.Health:
-				all.add(t, codes.Unauthenticated, err, name, what)
+				all.add(t, codes.Unauthenticated, err, way, name, what)
 			case status.Code(err) == codes.Unauthenticated:
 				t.Errorf("%s asks who calls: %v", name, err)
 			}
 		}
 		for what, shown := range w.good {
 			if err := g.callIn(showing(t.Context(), shown), name, d, requestWith(t, d, nil)); status.Code(err) == codes.Unauthenticated {
-				t.Errorf("%s: %s does not say who calls: %v", name, what, err)
+				t.Errorf("%s over %s: %s does not say who calls: %v", name, way, what, err)
 			}
 		}
 	})
-	if all.calls < 24*len(w.forgeries(t)) {
-		t.Errorf("%d calls were made: the walk is broken", all.calls)
-	}
 }
 
 // badges names a principal by what stands behind "Bearer".
@@ -110,7 +118,7 @@ func trespassers(role identity.Role) badges {
 		"the others there, all elsewhere": {{Roles: everyRole &^ role, Namespaces: "theirs"}, {Roles: everyRole, Namespaces: "ours*"}},
 	}
 	for _, pattern := range []identity.Pattern{"ours", "ours*", "their", "theirs2", "theirs.*", "theirs-*", "thei", "t.*", "Theirs", "heirs", "", "**", "*theirs", "?heirs", "default2", "nowhere*x"} {
-		grants["every role on "+string(pattern)] = []identity.Grant{{Roles: everyRole, Namespaces: pattern}}
+		grants["every role on "+string(pattern)+"."] = []identity.Grant{{Roles: everyRole, Namespaces: pattern}}
 	}
 	out := badges{}
 	for name, g := range grants {
@@ -129,39 +137,48 @@ func TestHostileGrants(t *testing.T) {
 	for store, of := range stores {
 		callers := badges{}
 		g := serveGuarded(t, New(of, Config{Authenticator: callers}), nil)
-		g.methods(func(name string, m *access.Method, d protoreflect.MethodDescriptor) {
-			if m.Role == 0 {
-				if m.Namespace != "" {
-					t.Errorf("%s is about a namespace, and needs no role there", name)
-				}
-				return
-			}
-			clear(callers)
-			for who, p := range trespassers(m.Role) {
-				callers[who] = p
-				for _, fields := range requestsOf(m) {
-					for _, filled := range []bool{false, true} {
-						req := requestWith(t, d, nil)
-						if filled {
-							fill(req.ProtoReflect(), 3)
-						}
-						for name, v := range fields {
-							req.ProtoReflect().Set(d.Input().Fields().ByName(protoreflect.Name(name)), v)
-						}
-						all.add(t, codes.PermissionDenied, g.callIn(showing(t.Context(), who), name, d, req), store, name, who, fields)
-					}
-				}
-			}
-			callers["it"] = &identity.Principal{Name: "it", Grants: []identity.Grant{{Roles: m.Role, Namespaces: "th*"}}}
-			req := requestWith(t, d, map[string]protoreflect.Value{m.Namespace: protoreflect.ValueOfString("theirs")})
-			if err := g.callIn(showing(t.Context(), "it"), name, d, req); status.Code(err) == codes.PermissionDenied || status.Code(err) == codes.Unauthenticated {
-				t.Errorf("%s is refused with the role that it needs: %v", name, err)
-			}
-		})
+		if store == "untouched" {
+			g.ways(func(way string) { g.trespass(callers, store+" over "+way, &all) })
+		} else {
+			g.trespass(callers, store, &all)
+		}
 	}
 	if all.calls < 2*21*18*3 {
 		t.Errorf("%d calls were made: the walk is broken", all.calls)
 	}
+}
+
+func (g *guardedServer) trespass(callers badges, way string, all *alike) {
+	t := g.T
+	g.methods(func(name string, m *access.Method, d protoreflect.MethodDescriptor) {
+		if m.Role == 0 {
+			if m.Namespace != "" {
+				t.Errorf("%s is about a namespace, and needs no role there", name)
+			}
+			return
+		}
+		clear(callers)
+		for who, p := range trespassers(m.Role) {
+			callers[who] = p
+			for _, fields := range requestsOf(m) {
+				for _, filled := range []bool{false, true} {
+					req := requestWith(t, d, nil)
+					if filled {
+						fill(req.ProtoReflect(), 3)
+					}
+					for name, v := range fields {
+						req.ProtoReflect().Set(d.Input().Fields().ByName(protoreflect.Name(name)), v)
+					}
+					all.add(t, codes.PermissionDenied, g.callIn(showing(t.Context(), who), name, d, req), way, name, who, fields)
+				}
+			}
+		}
+		callers["it"] = &identity.Principal{Name: "it", Grants: []identity.Grant{{Roles: m.Role, Namespaces: "th*"}}}
+		req := requestWith(t, d, map[string]protoreflect.Value{m.Namespace: protoreflect.ValueOfString("theirs")})
+		if err := g.callIn(showing(t.Context(), "it"), name, d, req); status.Code(err) == codes.PermissionDenied || status.Code(err) == codes.Unauthenticated {
+			t.Errorf("%s is refused with the role that it needs: %v", name, err)
+		}
+	})
 }
 
 // requestsOf are what requests of a method may be about: a namespace that may be there, one that is not, the default one, the whole store.

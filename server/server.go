@@ -74,6 +74,9 @@ type Server struct {
 	now       func() time.Time
 	renderers map[string]compaction.Renderer
 	health    *health.Server
+	// log and registerer are those of the Config; log is not nil.
+	log        *slog.Logger
+	registerer prometheus.Registerer
 	// draining is done from when Drain is called, which calls drain.
 	draining  context.Context
 	drain     context.CancelFunc
@@ -96,6 +99,7 @@ func New(store chainstore.Store, cfg Config) *Server {
 	if s.now == nil {
 		s.now = time.Now
 	}
+	s.log, s.registerer = log, cfg.Registerer
 	s.tokens = wire.NewTokens(s.store, s.now)
 	s.draining, s.drain = context.WithCancel(context.Background())
 	m := &mapper{rows: table(), log: log}
@@ -137,7 +141,7 @@ func (s *Server) register(services reflection.GRPCServer) {
 		store: s.store, tokens: s.tokens, version: s.version, now: s.now, renderers: s.renderers, replies: s.transport.Replies,
 		scans: s.scans,
 	})
-	transcriptv1.RegisterAdminServiceServer(services, &admin{store: s.store, tokens: s.tokens, verifies: s.verifies, verifiesOf: s.verifiesOf})
+	transcriptv1.RegisterAdminServiceServer(services, &admin{store: s.store, version: s.version, tokens: s.tokens, verifies: s.verifies, verifiesOf: s.verifiesOf})
 	healthv1.RegisterHealthServer(services, s.health)
 	reflection.Register(services)
 }
@@ -178,6 +182,8 @@ func (t *transcripts) BytesLaid() int64 {
 type admin struct {
 	transcriptv1.UnimplementedAdminServiceServer
 	store chainstore.Store
+	// version is what the server says that it is.
+	version string
 	// tokens, verifies and verifiesOf are the server's.
 	tokens     *wire.Tokens
 	verifies   *fair.Semaphore

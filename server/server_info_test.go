@@ -64,7 +64,7 @@ var limitRows = []string{
 	"| request | {request_bytes} |",
 	"| request headers, as HTTP/2 counts them | {head_bytes} |",
 	"| calls of one connection in progress | {calls_per_connection}.",
-	"| PutNodes | {nodes_per_request} nodes |",
+	"| PutNodes, PutArchivedNodes | {nodes_per_request} nodes |",
 	"| all nodes of a call | {messages_per_request} messages; {calls_per_request} tool calls and results; {aliases_per_request} aliases |",
 	"| protobuf messages, parts and strings of repeated fields | {items_per_request} in all |",
 	"| GetNodes | {node_ids} ids, each once |",

@@ -73,8 +73,8 @@ func (s *callStore) during(call func()) []string {
 // engine's database, and TokenKeys, of which a server asks once an hour.
 var (
 	countedCalls = []string{
-		"Alias", "AliasHistory", "Aliases", "Calls", "Chain", "ChainNamed", "Children", "Commit", "Compactions", "Find", "FirstWhere",
-		"Headers", "Namespaces", "Nodes", "Rows", "SetSettings", "Settings", "SpawnDepth", "Spawned", "Stats", "Tables", "Verify", "WithCalls",
+		"Alias", "AliasHistory", "Aliases", "Calls", "Chain", "ChainNamed", "Children", "Commit", "Compactions", "ExportAliases", "ExportNodes", "Find", "FirstWhere",
+		"Headers", "Namespaces", "Nodes", "Point", "Rows", "SetSettings", "Settings", "SpawnDepth", "Spawned", "Stats", "Tables", "Verify", "WithCalls",
 	}
 	freeCalls = []string{"After", "Close", "Compaction", "Head", "Info", "Runs", "TokenKeys"}
 )
@@ -150,6 +150,21 @@ func (s *callStore) Settings(ctx context.Context, ns string) (chainstore.Setting
 func (s *callStore) SetSettings(ctx context.Context, ns string, change chainstore.SettingsChange) (chainstore.SettingsNow, error) {
 	s.ask("SetSettings")
 	return s.Store.SetSettings(ctx, ns, change)
+}
+
+func (s *callStore) Point(ctx context.Context) (chainstore.Point, error) {
+	s.ask("Point")
+	return s.Store.Point(ctx)
+}
+
+func (s *callStore) ExportNodes(ctx context.Context, ns string, span chainstore.ExportSpan, cursor []byte, bytes int) ([]chainstore.ExportedNode, []byte, error) {
+	s.ask("ExportNodes")
+	return s.Store.ExportNodes(ctx, ns, span, cursor, bytes)
+}
+
+func (s *callStore) ExportAliases(ctx context.Context, after chainstore.Point, wanted func(string) bool, yield chainstore.ExportYield) (chainstore.Point, error) {
+	s.ask("ExportAliases")
+	return s.Store.ExportAliases(ctx, after, wanted, yield)
 }
 
 func (s *callStore) Verify(ctx context.Context, check chainstore.Check, j chainstore.Judge, report func(chainstore.VerifyReport) error) error {
@@ -426,6 +441,9 @@ func (w *asking) writes() []storeCalls {
 		{"PutNode", "behind an alias that others moved", 1, "", refused(asks(w, w.PutNode, put("rich", w.root)))},
 		{"PutNode", "behind an alias that a compaction moved", 3, "a chain, and its rows: only compactions moved it", refused(asks(w, w.PutNode, put("compacted", compacted)))},
 		{"PutNodes", "a hundred", 1, "", asks(w, w.PutNodes, &transcriptv1.PutNodesRequest{Nodes: hundred()})},
+		{"PutArchivedNodes", "two", 1, "", asks(w, w.PutArchivedNodes, &transcriptv1.PutArchivedNodesRequest{Nodes: []*transcriptv1.ArchivedNode{
+			archived("", user("archived")), archived(w.root, user("archived")),
+		}})},
 		{"Alias", "two", 1, "", asks(w, w.Alias, &transcriptv1.AliasRequest{Aliases: []*transcriptv1.AliasMove{
 			{Name: "a", Target: byAlias("chat")}, {Name: "b", Target: byID(w.root)},
 		}})},

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/known/emptypb"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -129,14 +130,15 @@ func (w *tenants) calls() map[string]proto.Message {
 	head := byID(w.heads[0])
 	all := map[string]proto.Message{
 		"PutNode": &PutNode{Parent: head, Messages: []*Message{user("more")}}, "PutNodes": &transcriptv1.PutNodesRequest{Nodes: []*transcriptv1.NewNode{{Parent: head, Messages: []*Message{user("more")}}}},
-		"Alias": &transcriptv1.AliasRequest{Aliases: []*transcriptv1.AliasMove{{Name: "mine/x", Target: head}}}, "DeleteAlias": &transcriptv1.DeleteAliasRequest{Name: "mine/run"},
-		"DeleteAliases": &transcriptv1.DeleteAliasesRequest{Scope: &transcriptv1.DeleteAliasesRequest_Prefix{Prefix: "mine/"}, DryRun: true}, "Compact": &Compact{Head: byAlias("mine/chat"), DryRun: true},
+		"PutArchivedNodes": &transcriptv1.PutArchivedNodesRequest{Nodes: []*transcriptv1.ArchivedNode{archived(w.heads[0], user("more"))}},
+		"Alias":            &transcriptv1.AliasRequest{Aliases: []*transcriptv1.AliasMove{{Name: "mine/x", Target: head}}}, "DeleteAlias": &transcriptv1.DeleteAliasRequest{Name: "mine/run"},
+		"DeleteAliases": &transcriptv1.DeleteAliasesRequest{Scope: &transcriptv1.DeleteAliasesRequest_Prefix{Prefix: "mine/"}, MovedBefore: timestamppb.New(time.Now().Add(time.Hour)), DryRun: true}, "Compact": &Compact{Head: byAlias("mine/chat"), DryRun: true},
 		"GetNode": &transcriptv1.GetNodeRequest{Node: head}, "GetNodes": &transcriptv1.GetNodesRequest{NodeIds: []string{w.heads[0]}}, "Assemble": &Assemble{Head: head},
 		"StreamAssemble": &transcriptv1.StreamAssembleRequest{Head: head}, "ListChildren": &transcriptv1.ListChildrenRequest{Node: head, PageSize: 1},
 		"ListRunLoops": &transcriptv1.ListRunLoopsRequest{Head: head, PageSize: 1}, "RecallToolCall": &transcriptv1.RecallToolCallRequest{Head: head, ToolCallId: ptr("we")},
 		"ReplayTools": &Replay{Head: head}, "Search": &transcriptv1.SearchRequest{Scope: &transcriptv1.SearchRequest_Head{Head: head}, Pattern: &transcriptv1.SearchRequest_Text{Text: "e"}},
 		"Describe": &transcriptv1.DescribeRequest{Head: head}, "ResolveAlias": &transcriptv1.ResolveAliasRequest{Name: "mine/chat"}, "ListAliases": &transcriptv1.ListAliasesRequest{PageSize: 1},
-		"ListAliasHistory": &transcriptv1.ListAliasHistoryRequest{Name: "mine/chat"}, "NamespaceStats": &transcriptv1.NamespaceStatsRequest{}, "Verify": &transcriptv1.VerifyRequest{},
+		"ListAliasHistory": &transcriptv1.ListAliasHistoryRequest{Name: "mine/chat"}, "NamespaceStats": &transcriptv1.NamespaceStatsRequest{}, "Verify": &transcriptv1.VerifyRequest{}, "Backup": &transcriptv1.BackupRequest{},
 		"SetNamespace": &transcriptv1.SetNamespaceRequest{Settings: &transcriptv1.NamespaceSettings{MaxNodes: 1 << 40}},
 	}
 	return all
@@ -158,7 +160,7 @@ func TestTenantsSeeNothingOfEachOther(t *testing.T) {
 				continue
 			}
 			at := w
-			if isWrite := slices.Contains([]string{"PutNode", "PutNodes", "Alias", "DeleteAlias", "DeleteAliases", "Compact"}, m.Name); isWrite {
+			if isWrite := slices.Contains([]string{"PutNode", "PutNodes", "PutArchivedNodes", "Alias", "DeleteAlias", "DeleteAliases", "Compact"}, m.Name); isWrite {
 				at = newTenants(t) // what we put there ourselves, we may read
 			}
 			calls += at.tries(t, "/"+service+"/"+m.Name, at.calls()[m.Name])

@@ -9,6 +9,7 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/internal/deadline"
 	"github.com/transcriptd/transcriptd/server/internal/fair"
+	"github.com/transcriptd/transcriptd/server/internal/panics"
 	"github.com/transcriptd/transcriptd/server/internal/verify"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
@@ -72,4 +73,14 @@ func (a *admin) enterVerify(ctx context.Context) (leave func(), err error) {
 	default:
 		return nil, errBusyVerifying
 	}
+}
+
+// Verify checks the store for the program itself, as the rpc does for callers: a panic is its error. It takes no place of theirs.
+func (s *Server) Verify(ctx context.Context, check chainstore.Check, report func(chainstore.VerifyReport) error) error {
+	return panics.Guard(func() error { return s.store.Verify(ctx, check, verify.Judge, report) })
+}
+
+// Judge is the chainstore.Judge of what clients put: for who checks a store without a Server.
+func Judge(h *chainstore.Header, payload, metadata []byte, parent, covers *chainstore.ID) (chainstore.Judgement, error) {
+	return verify.Judge(h, payload, metadata, parent, covers)
 }

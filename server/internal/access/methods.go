@@ -52,6 +52,7 @@ const known identity.Role = 0
 var methods = map[string]*Method{
 	transcriptv1.TranscriptService_PutNode_FullMethodName:          {identity.Append, Writes, namespace, ""},
 	transcriptv1.TranscriptService_PutNodes_FullMethodName:         {identity.Append, Writes, namespace, ""},
+	transcriptv1.TranscriptService_PutArchivedNodes_FullMethodName: {identity.Append, Writes, namespace, ""},
 	transcriptv1.TranscriptService_Alias_FullMethodName:            {identity.Append, Writes, namespace, ""},
 	transcriptv1.TranscriptService_DeleteAlias_FullMethodName:      {identity.Append, Writes, namespace, ""},
 	transcriptv1.TranscriptService_DeleteAliases_FullMethodName:    {identity.Append, Writes, namespace, ""},
@@ -75,6 +76,7 @@ var methods = map[string]*Method{
 	transcriptv1.AdminService_NamespaceStats_FullMethodName: {identity.Operate, Reads, namespace, ""},
 	transcriptv1.AdminService_SetNamespace_FullMethodName:   {identity.Admin, Writes, namespace, ""},
 	transcriptv1.AdminService_Verify_FullMethodName:         {identity.Operate, Reads, namespace, "scope"},
+	transcriptv1.AdminService_Backup_FullMethodName:         {identity.Backup, Reads, namespace, "scope"},
 
 	healthv1.Health_Check_FullMethodName: {known, Health, "", ""},
 	healthv1.Health_List_FullMethodName:  {known, Health, "", ""},

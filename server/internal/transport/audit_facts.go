@@ -25,6 +25,12 @@ func describe(r *audit.Record, req, made any) {
 				put(r, n)
 			}
 		}
+	case *transcriptv1.PutArchivedNodesRequest:
+		if answer, ok := made.(*transcriptv1.PutArchivedNodesResponse); ok {
+			for _, n := range answer.GetNodes() {
+				put(r, n)
+			}
+		}
 	case *transcriptv1.CompactRequest:
 		r.DryRun = req.GetDryRun()
 		updated(r, req.GetAliases())

@@ -52,7 +52,7 @@ func (t *Transport) head(ctx context.Context, call *tap.Info) (context.Context, 
 		reply.Known(ctx)
 		ctx = access.Called(ctx, who)
 		if err := t.limited(who); err != nil {
-			refusal := t.status(ctx, err)
+			refusal := t.Status(ctx, err)
 			t.audit.refused(ctx, call.FullMethodName, refusal)
 			return refuse(ctx, refusal, time.Now())
 		}

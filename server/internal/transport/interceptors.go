@@ -121,14 +121,14 @@ func (t *Transport) admit(method string) error {
 
 func (t *Transport) limitUnary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	if err := t.admit(info.FullMethod); err != nil {
-		return nil, t.status(ctx, err)
+		return nil, t.Status(ctx, err)
 	}
 	return next(ctx, req)
 }
 
 func (t *Transport) limitStream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
 	if err := t.admit(info.FullMethod); err != nil {
-		return t.status(ss.Context(), err)
+		return t.Status(ss.Context(), err)
 	}
 	if info.FullMethod == healthv1.Health_Watch_FullMethodName {
 		return t.watchHealth(srv, ss, next)
@@ -139,7 +139,7 @@ func (t *Transport) limitStream(srv any, ss grpc.ServerStream, info *grpc.Stream
 // refuseUnary ends calls that did not pass their gate before anything is done for them.
 func (t *Transport) refuseUnary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	if refusal := turnedAway(ctx); refusal != nil {
-		return nil, t.status(ctx, refusal)
+		return nil, t.Status(ctx, refusal)
 	}
 	return next(ctx, req)
 }
@@ -152,13 +152,13 @@ func refuseStream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, next 
 func (t *Transport) mapUnary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	made, err := next(ctx, req)
 	if err != nil {
-		return nil, t.status(ctx, err)
+		return nil, t.Status(ctx, err)
 	}
 	return made, nil
 }
 
 func (t *Transport) mapStream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-	return t.status(ss.Context(), next(srv, ss))
+	return t.Status(ss.Context(), next(srv, ss))
 }
 
 // recoverCalls makes errors of panics. The error tells what Go's runtime says, or else only the type of the value,

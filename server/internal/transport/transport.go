@@ -72,12 +72,13 @@ type Config struct {
 
 // Transport carries calls: it has what bounds them, and the interceptors around their handlers.
 type Transport struct {
-	draining  context.Context
-	log       *slog.Logger
-	tracer    trace.TracerProvider
-	Guard     access.Guard
-	ungated   []string
-	status    func(context.Context, error) error
+	draining context.Context
+	log      *slog.Logger
+	tracer   trace.TracerProvider
+	Guard    access.Guard
+	ungated  []string
+	// Status is an error as the caller may see it.
+	Status    func(context.Context, error) error
 	tls       credentials.TransportCredentials // nil: plain text
 	metrics   *metrics.Calls
 	callers   *prometheus.CounterVec
@@ -94,7 +95,7 @@ type Transport struct {
 
 func New(cfg Config) *Transport {
 	t := &Transport{
-		draining: cfg.Draining, log: cfg.Log, tracer: cfg.Tracer, Guard: cfg.Guard, ungated: cfg.Ungated, status: cfg.Status, tls: cfg.Credentials,
+		draining: cfg.Draining, log: cfg.Log, tracer: cfg.Tracer, Guard: cfg.Guard, ungated: cfg.Ungated, Status: cfg.Status, tls: cfg.Credentials,
 		metrics:   metrics.NewCalls(cfg.Registerer, cfg.Log),
 		callers:   metrics.NewCallers(cfg.Registerer, cfg.Log),
 		strangers: newStrangers(metrics.NewStrangers(cfg.Registerer, cfg.Log), cfg.Status, cfg.Log),

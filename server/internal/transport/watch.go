@@ -39,7 +39,7 @@ func newWatchers() watchers {
 func (t *Transport) watchHealth(srv any, ss grpc.ServerStream, next grpc.StreamHandler) error {
 	machine := t.watchers.machines.Of(context.WithValue(ss.Context(), fair.Party{}, machineOf(ss.Context())))
 	if !fair.Try(1, machine, t.watchers.all) {
-		return t.status(ss.Context(), receive.ErrNoRoom)
+		return t.Status(ss.Context(), receive.ErrNoRoom)
 	}
 	defer fair.Release(1, machine, t.watchers.all)
 	ctx, end := context.WithCancel(ss.Context())

@@ -177,7 +177,7 @@ func (s *state) message(problems []chainstore.Problem) *transcriptv1.VerifyRespo
 		NodesChecked: s.newest.Nodes, EntriesChecked: s.newest.Entries, ProblemsFound: int64(s.found),
 	}
 	for _, p := range problems {
-		problem := &transcriptv1.VerifyProblem{Problem: p.What, Namespace: p.Namespace}
+		problem := &transcriptv1.VerifyProblem{Problem: p.What, Namespace: p.Namespace, Kind: transcriptv1.ProblemKind(p.Kind)}
 		if p.HasNode {
 			problem.NodeId = p.Node.String()
 		}

@@ -27,6 +27,8 @@ const (
 	// all reads, which are short: what there is room for is eight that have yet to come. otherBytes is that of health, and of
 	// reflection.
 	WritesBytes, ReadsBytes, otherBytes = 64 << 20, 32 << 20, 16 << 20
+	// httpBytes is how much the bodies of requests over HTTP may hold, beside what their calls do.
+	httpBytes = 32 << 20
 	// MostWaiting calls may wait for a room; further ones are refused at once. Parties with names, such as principals, share it equally; of
 	// all of them together four times as many may wait.
 	MostWaiting = 4096
@@ -57,7 +59,9 @@ var (
 // reads with those of the administration, health and reflection have a room each, so that none waits for another.
 type Limiter struct {
 	Writes, Reads, Health, Reflection *ByteQuota
-	Requests                          *Requests
+	// HTTP is that of bodies over HTTP, before they are requests.
+	HTTP     *ByteQuota
+	Requests *Requests
 }
 
 // NewLimiter makes rooms, of which all but that of health take no more calls once draining is done.
@@ -68,6 +72,7 @@ func NewLimiter(draining context.Context, m *metrics.Requests, status func(conte
 		Reads:      newByteQuota(ReadsBytes, draining, requests, status, m, "reads"),
 		Health:     newByteQuota(otherBytes, context.Background(), requests, status, m, "health"),
 		Reflection: newByteQuota(otherBytes, draining, requests, status, m, "reflection"),
+		HTTP:       newByteQuota(httpBytes, draining, requests, status, m, "http"),
 		Requests:   requests,
 	}
 	i.Health.timeout = healthTimeout
@@ -110,6 +115,8 @@ type ByteQuota struct {
 	// bytes are taken, and waiting calls wait for some; waited are the seconds of those that had to.
 	bytes, waiting prometheus.Gauge
 	waited         prometheus.Observer
+	// unseen is in no registry.
+	unseen prometheus.Gauge
 }
 
 func newByteQuota(bytes int64, draining context.Context, requests *Requests, status func(context.Context, error) error, m *metrics.Requests, kind string) *ByteQuota {
@@ -118,6 +125,16 @@ func newByteQuota(bytes int64, draining context.Context, requests *Requests, sta
 		Free: fair.NewSemaphore(bytes), shares: fair.NewShares(max(MaxRequest, bytes*3/4)), waitersOf: map[string]int64{},
 		draining: draining, requests: requests, status: status, start: time.Now(), timeout: Timeout,
 		bytes: m.Bytes.WithLabelValues(kind), waiting: m.Waiting.WithLabelValues(kind), waited: m.Waited.WithLabelValues(kind),
+		unseen: prometheus.NewGauge(prometheus.GaugeOpts{}),
+	}
+}
+
+// Own makes a room of so many bytes of the same kind of calls, which goes by the same rules and is in no metric: one that a single connection has.
+func (r *ByteQuota) Own(bytes int64) *ByteQuota {
+	return &ByteQuota{
+		Free: fair.NewSemaphore(bytes), shares: fair.NewShares(bytes), waitersOf: map[string]int64{},
+		draining: r.draining, requests: r.requests, status: r.status, start: r.start, timeout: r.timeout,
+		unseen: r.unseen, bytes: r.unseen, waiting: r.unseen, waited: prometheus.ObserverFunc(func(float64) {}),
 	}
 }
 
@@ -220,7 +237,7 @@ type Reservation struct {
 
 // Receive receives the request when there is room.
 func (p *Reservation) Receive(ctx context.Context, req any, receive func(any) error) error {
-	if err := p.reserve(ctx); err != nil {
+	if err := p.reserve(ctx, MaxRequest, func(why error) { hangUp(ctx, p.Quota.status(ctx, why)) }); err != nil {
 		return err
 	}
 	fault, err := p.Quota.requests.receive(req, receive)
@@ -230,22 +247,38 @@ func (p *Reservation) Receive(ctx context.Context, req any, receive func(any) er
 	return err
 }
 
-// reserve takes room for the largest request. Errors are those of take.
-func (p *Reservation) reserve(ctx context.Context) error {
-	share, err := p.Quota.Acquire(ctx, MaxRequest)
+// Read receives a request that has at most so many bytes, when there is room for them. hangUp has read fail, soon. Errors are those of ByteQuota.Acquire, ErrSlow, and those of read.
+func (p *Reservation) Read(ctx context.Context, most int64, read func() ([]byte, error), hangUp func()) ([]byte, error) {
+	if err := p.reserve(ctx, most, func(error) { hangUp() }); err != nil {
+		return nil, err
+	}
+	b, err := read()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.arrived()
+	if p.refusal != nil {
+		return nil, p.refusal
+	}
+	p.giveBack(p.bytes - min(int64(len(b)), p.bytes))
+	return b, err
+}
+
+// reserve takes room for the largest that the request can be. Errors are those of ByteQuota.Acquire. end ends the call while its request is on its way.
+func (p *Reservation) reserve(ctx context.Context, most int64, end func(why error)) error {
+	share, err := p.Quota.Acquire(ctx, most)
 	if err != nil {
 		return err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.bytes, p.share = MaxRequest, share
-	p.late = time.AfterFunc(p.Quota.timeout, func() { p.isLate(ctx) })
+	p.bytes, p.share = most, share
+	p.late = time.AfterFunc(p.Quota.timeout, func() { p.isLate(end) })
 	return nil
 }
 
 // isLate ends the call where its request is still on its way and others wait, or the server drains, and else looks again before
 // long. What the call has of the room it has until it has left, since the request is in memory as long.
-func (p *Reservation) isLate(ctx context.Context) {
+func (p *Reservation) isLate(end func(why error)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -260,7 +293,7 @@ func (p *Reservation) isLate(ctx context.Context) {
 		return
 	}
 	p.late = nil
-	hangUp(ctx, p.Quota.status(ctx, p.refusal))
+	end(p.refusal)
 }
 
 // came counts a request as what it is, if it has come; the error tells why not. INTERNAL from gRPC means a request of no message

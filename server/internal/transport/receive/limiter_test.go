@@ -33,7 +33,7 @@ func roomForOne(t *testing.T) *ByteQuota {
 func enter(t *testing.T, r *ByteQuota) *Reservation {
 	t.Helper()
 	p := &Reservation{Quota: r}
-	if err := p.reserve(t.Context()); err != nil {
+	if err := p.reserve(t.Context(), MaxRequest, func(error) {}); err != nil {
 		t.Error(err)
 	}
 	return p
@@ -51,7 +51,7 @@ func TestCallsWithoutRoom(t *testing.T) {
 			t.Helper()
 			p := &Reservation{Quota: r}
 			defer p.Release()
-			if err := p.reserve(ctx); !errors.Is(err, want) {
+			if err := p.reserve(ctx, MaxRequest, func(error) {}); !errors.Is(err, want) {
 				t.Errorf("without room: %v, want %v", err, want)
 			}
 		}
@@ -78,11 +78,11 @@ func TestWaitingIsBounded(t *testing.T) {
 			go func() {
 				p := &Reservation{Quota: r}
 				defer p.Release()
-				ended <- p.reserve(t.Context())
+				ended <- p.reserve(t.Context(), MaxRequest, func(error) {})
 			}()
 		}
 		synctest.Wait()
-		if err := (&Reservation{Quota: r}).reserve(t.Context()); !errors.Is(err, ErrNoRoom) || len(ended) != 0 {
+		if err := (&Reservation{Quota: r}).reserve(t.Context(), MaxRequest, func(error) {}); !errors.Is(err, ErrNoRoom) || len(ended) != 0 {
 			t.Errorf("one more: %v", err)
 		}
 		first.Release()
@@ -106,14 +106,14 @@ func TestWaitersOfOnePrincipal(t *testing.T) {
 			go func() {
 				p := &Reservation{Quota: r}
 				defer p.Release()
-				ended <- p.reserve(ctx)
+				ended <- p.reserve(ctx, MaxRequest, func(error) {})
 			}()
 		}
 		for range MostWaiting {
 			wait(of("one"))
 		}
 		synctest.Wait()
-		if err := (&Reservation{Quota: r}).reserve(of("one")); !errors.Is(err, ErrNoRoom) {
+		if err := (&Reservation{Quota: r}).reserve(of("one"), MaxRequest, func(error) {}); !errors.Is(err, ErrNoRoom) {
 			t.Errorf("one more of the same: %v", err)
 		}
 		wait(of("other"))

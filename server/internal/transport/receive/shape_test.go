@@ -73,7 +73,7 @@ func drawWire(t *rapid.T, s *shape, depth int) []byte {
 func TestShapesFindUnknownFields(t *testing.T) {
 	all := requestShapes()
 	requests := []proto.Message{
-		&transcriptv1.PutNodeRequest{}, &transcriptv1.PutNodesRequest{}, &transcriptv1.AliasRequest{},
+		&transcriptv1.PutNodeRequest{}, &transcriptv1.PutNodesRequest{}, &transcriptv1.PutArchivedNodesRequest{}, &transcriptv1.AliasRequest{},
 		&transcriptv1.ListAliasesRequest{}, &transcriptv1.AssembleRequest{}, &transcriptv1.VerifyRequest{},
 	}
 	refusals, accepted := 0, 0

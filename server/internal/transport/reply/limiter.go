@@ -152,6 +152,8 @@ func tinyAnswer(method string, req any) bool {
 		for _, n := range r.Nodes {
 			bytes += 128 + answerOf(n.Aliases)
 		}
+	case *transcriptv1.PutArchivedNodesRequest:
+		bytes += 128 * len(r.Nodes)
 	case *transcriptv1.AliasRequest:
 		bytes += answerOf(r.Aliases)
 	case *transcriptv1.CompactRequest:

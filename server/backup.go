@@ -1,0 +1,104 @@
+package server
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"golang.org/x/time/rate"
+	"google.golang.org/grpc"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/internal/archive"
+	"github.com/transcriptd/transcriptd/server/internal/backup"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
+)
+
+// Backup writes an archive into the stream.
+func (a *admin) Backup(req *transcriptv1.BackupRequest, out grpc.ServerStreamingServer[transcriptv1.BackupResponse]) error {
+	b, err := a.parseBackup(req)
+	if err != nil {
+		return err
+	}
+	leave, err := a.enterVerify(out.Context())
+	if err != nil {
+		return err
+	}
+	defer leave()
+	s := &backupStream{out: out}
+	b.Wrote = func(n archive.Counts) { s.counts = n }
+	digest, counts, err := b.Write(out.Context(), s)
+	if err != nil {
+		return err
+	}
+	return out.Send(&transcriptv1.BackupResponse{Nodes: counts.Nodes, Aliases: counts.Aliases, Done: true, Digest: digest[:]})
+}
+
+func (a *admin) parseBackup(req *transcriptv1.BackupRequest) (*backup.Backup, error) {
+	b := &backup.Backup{Store: a.store, MadeBy: "transcriptd " + a.version}
+	switch {
+	case req.MaxBytesPerSecond < 0:
+		return nil, wire.InvalidField("max_bytes_per_second", "must not be negative")
+	case len(req.SinceCursor) > 0 && len(req.SinceDigest) != len(archive.Digest{}):
+		return nil, wire.InvalidField("since_digest", "must be the digest of the archive to go on from, of 32 bytes")
+	case len(req.SinceCursor) == 0 && len(req.SinceDigest) > 0:
+		return nil, wire.InvalidField("since_digest", "must be empty without since_cursor")
+	}
+	switch req.Scope {
+	case transcriptv1.Scope_SCOPE_UNSPECIFIED, transcriptv1.Scope_SCOPE_NAMESPACE:
+		namespace := wire.Namespace(req.Namespace)
+		b.Wanted = func(name string) bool { return name == namespace }
+	case transcriptv1.Scope_SCOPE_STORE:
+		if req.Namespace != "" {
+			return nil, wire.InvalidField("namespace", "must be empty with SCOPE_STORE, which is every namespace")
+		}
+	default:
+		return nil, wire.InvalidField("scope", "must be SCOPE_NAMESPACE or SCOPE_STORE")
+	}
+	if len(req.SinceCursor) > 0 {
+		b.Since, b.SinceDigest = &transcriptv1.ArchiveEnd{Cursor: req.SinceCursor}, archive.Digest(req.SinceDigest)
+	}
+	if req.MaxBytesPerSecond > 0 {
+		b.Paced = paced(req.MaxBytesPerSecond)
+	}
+	return b, nil
+}
+
+// paced waits until so many bytes a second were read, on average.
+func paced(bytesPerSecond int64) func(context.Context, int) error {
+	limit := rate.NewLimiter(rate.Limit(bytesPerSecond), 1)
+	return func(ctx context.Context, bytes int) error {
+		wait := limit.ReserveN(time.Now(), 1).Delay() + time.Duration(float64(bytes)/float64(bytesPerSecond)*float64(time.Second))
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// maxPiece is how much of an archive a response has.
+const maxPiece = 256 << 10
+
+// backupStream sends what is written to it.
+type backupStream struct {
+	out    grpc.ServerStreamingServer[transcriptv1.BackupResponse]
+	counts archive.Counts
+}
+
+var _ io.Writer = (*backupStream)(nil)
+
+// Write sends pieces.
+func (s *backupStream) Write(b []byte) (sent int, err error) {
+	for len(b) > 0 {
+		piece := b[:min(len(b), maxPiece)]
+		if err := s.out.Send(&transcriptv1.BackupResponse{Data: piece, Nodes: s.counts.Nodes, Aliases: s.counts.Aliases}); err != nil {
+			return sent, err
+		}
+		sent, b = sent+len(piece), b[len(piece):]
+	}
+	return sent, nil
+}

@@ -1,0 +1,103 @@
+package change
+
+import (
+	"math"
+	"slices"
+
+	"github.com/transcriptd/transcriptd/canonical"
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
+)
+
+// Archived adds a node that was put elsewhere; field is its place in the request.
+func (b *Builder) Archived(field string, n *transcriptv1.ArchivedNode) error {
+	stored, err := canonical.CheckNode(n.GetEnvelope(), n.GetPayload(), n.GetMetadata(), n.GetSalt())
+	if err != nil {
+		return wire.Under(field, err)
+	}
+	details, err := addNotes(stored.Facts, n.GetNotes())
+	if err != nil {
+		return wire.Under(field, err)
+	}
+	if err := b.count(field, stored.Facts); err != nil {
+		return err
+	}
+	in := chainstore.NewNode{
+		Identify: func(*chainstore.ID) chainstore.ID { return stored.ID },
+		Payload:  n.GetPayload(), Metadata: n.GetMetadata(), Salt: n.GetSalt(), Details: details,
+		SpawnedFrom: spawnedFrom(stored.Envelope.SpawnedFrom), Messages: stored.Facts,
+		Variables: canonical.Variables(stored.Metadata), Outcome: canonical.Outcome(stored.Metadata),
+	}
+	if id := stored.Envelope.Parent; id != nil {
+		in.Parent = chainstore.Parent{Kind: chainstore.ParentID, ID: *id}
+	}
+	if at := n.GetFirstPutAt(); at != nil {
+		var ok bool
+		if in.FirstPut, ok = wire.Milliseconds(at); !ok {
+			return wire.InvalidField(field+".first_put_at", "must be a time from 1970 to 9999")
+		}
+	}
+	if in.Compaction, err = copies(field, stored, n.GetCopies()); err != nil {
+		return err
+	}
+	b.parents = append(b.parents, field+".envelope")
+	b.change.Nodes = append(b.change.Nodes, in)
+	return nil
+}
+
+// copies is what a compaction node has beside its messages; nil for another node.
+func copies(field string, n *canonical.Stored, c *transcriptv1.CompactionCopies) (*chainstore.Compaction, error) {
+	covers := n.Envelope.CoversThrough
+	field += ".copies"
+	switch {
+	case covers == nil && c == nil:
+		return nil, nil
+	case covers == nil:
+		return nil, wire.InvalidField(field, "must be absent, but for a compaction node")
+	case c == nil:
+		return nil, wire.InvalidField(field, "must be set for a compaction node")
+	case len(c.GetCopiedFrom()) != len(n.Facts):
+		return nil, wire.InvalidField(field+".copied_from", "must be one for each message")
+	}
+	out := &chainstore.Compaction{Covers: *covers, Loops: &runloop.Loops{Begins: make([]bool, len(n.Facts))}}
+	for i, from := range c.GetCopiedFrom() {
+		if from == nil || (from.Ancestors == nil) != (from.MessageIndex == nil) || from.GetAncestors() < 0 || from.GetMessageIndex() < 0 || from.GetMessageIndex() >= canonical.MaxMessages {
+			return nil, wire.InvalidField(wire.Indexed(field+".copied_from", i), "must be empty, or have ancestors and a message_index, each 0 or more")
+		}
+		out.Provenance = append(out.Provenance, chainstore.Provenance{
+			Present: from.Ancestors != nil, Place: runloop.Place{Seq: uint32(from.GetAncestors()), Index: uint32(from.GetMessageIndex())},
+		})
+	}
+	before := int32(-1)
+	for i, at := range c.GetLoopBegins() {
+		if at <= before || int(at) >= len(n.Facts) {
+			return nil, wire.InvalidField(wire.Indexed(field+".loop_begins", i), "must be the indexes of messages, ascending")
+		}
+		if i > 0 && n.Facts[at].Role != runloop.User {
+			return nil, wire.InvalidField(wire.Indexed(field+".loop_begins", i), "must be a message of the user, but for the first of them")
+		}
+		out.Loops.Begins[at], before = true, at
+	}
+	if i := slices.Index(out.Loops.Begins, true); i >= 0 && slices.ContainsFunc(n.Facts[i:], func(f runloop.Facts) bool { return f.Summary || f.LeftOutLine }) {
+		return nil, wire.InvalidField(field+".loop_begins", "must be behind the summary and the left-out line")
+	}
+	var known bool
+	if out.Loops.Phase, known = wire.ParsePhase(c.GetLastLoop()); !known || (out.Loops.Phase == runloop.None) != (before < 0) {
+		return nil, wire.InvalidField(field+".last_loop", "must be set if there are loop_begins, and only then")
+	}
+	return out, answered(field, n, out)
+}
+
+// answered refuses messages that end with a call which is not answered: what comes behind them could not answer it.
+func answered(field string, n *canonical.Stored, c *chainstore.Compaction) error {
+	var s runloop.State
+	_, _, err := s.Fold(runloop.Node{
+		Seq: math.MaxUint32, Prefix: chainstore.ID{}.Prefix(), Times: runloop.Times{AsSent: true}, Messages: n.Facts, Loops: c.Loops,
+	}, func(runloop.Optional) bool { return false })
+	if err == nil && s.Group.Unanswered() > 0 {
+		return wire.InvalidField(field, "must belong to messages whose calls are all answered")
+	}
+	return nil // a group that is too large the store refuses
+}

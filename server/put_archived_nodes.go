@@ -1,0 +1,30 @@
+package server
+
+import (
+	"context"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/change"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
+)
+
+// PutArchivedNodes is a change of nodes that were put elsewhere.
+func (t *transcripts) PutArchivedNodes(ctx context.Context, req *transcriptv1.PutArchivedNodesRequest) (*transcriptv1.PutArchivedNodesResponse, error) {
+	switch n := len(req.Nodes); {
+	case n == 0:
+		return nil, wire.InvalidField("nodes", "must not be empty")
+	case n > wire.MaxNodes:
+		return nil, wire.OverLimit("nodes", "must be at most %d", wire.MaxNodes)
+	}
+	var d change.Builder
+	for i, n := range req.Nodes {
+		if err := d.Archived(wire.Indexed("nodes", i), n); err != nil {
+			return nil, err
+		}
+	}
+	done, err := d.Commit(ctx, t.store, req.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	return &transcriptv1.PutArchivedNodesResponse{Nodes: d.Replies(done)}, nil
+}
