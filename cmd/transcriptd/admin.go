@@ -65,6 +65,9 @@ func adminRoutes(metrics prometheus.Gatherer, ready func() bool, behind door) ht
 	inside.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	inside.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	inside.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	inside.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "here are /metrics, /healthz, /readyz and /debug/pprof/; calls are served over HTTP where --http-listen says", http.StatusNotFound)
+	})
 	mux := http.NewServeMux()
 	mux.Handle("/", behind.only(inside))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })

@@ -15,7 +15,7 @@ import (
 // The admin side answers who asks this machine, and no page that leads a browser here by a name of its own.
 func TestAdminHosts(t *testing.T) {
 	cfg := &config{AdminListen: "admin.example:7421", AdminHost: []string{"Metrics.internal"}}
-	routes := cfg.adminHosts().only(adminRoutes(prometheus.NewRegistry(), func() bool { return true }, door{}))
+	routes := onlyOf(cfg.adminHosts(), adminRoutes(prometheus.NewRegistry(), func() bool { return true }, door{}))
 	for host, want := range map[string]int{
 		"localhost": 200, "localhost:7421": 200, "LOCALHOST.:7421": 200, "dev.localhost:7421": 200,
 		"127.0.0.1:7421": 200, "[::1]:7421": 200, "[::1]": 200, "192.0.2.7:7421": 200, "": 200,
@@ -45,13 +45,23 @@ func TestAdminRefusesOtherHosts(t *testing.T) {
 	}
 }
 
+// A call that came to the wrong port is told of the right one.
+func TestAdminTellsWhereCallsAre(t *testing.T) {
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest(http.MethodPost, "/transcript.v1.TranscriptService/ServerInfo", strings.NewReader("{}"))
+	adminRoutes(prometheus.NewRegistry(), func() bool { return true }, door{}).ServeHTTP(w, r)
+	if w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "--http-listen") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
 // Who sends or takes nothing does not keep a connection to the admin side.
 func TestAdminHasTimeouts(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := startAdmin(l, hosts(nil).only(adminRoutes(prometheus.NewRegistry(), func() bool { return true }, door{})), slog.New(slog.DiscardHandler))
+	a := startAdmin(l, onlyOf(nil, adminRoutes(prometheus.NewRegistry(), func() bool { return true }, door{})), slog.New(slog.DiscardHandler))
 	if s := a.server; s.ReadTimeout <= 0 || s.WriteTimeout < time.Minute || s.IdleTimeout <= 0 {
 		t.Errorf("timeouts are %s, %s and %s", s.ReadTimeout, s.WriteTimeout, s.IdleTimeout)
 	}

@@ -2,7 +2,8 @@ package main
 
 import (
 	"log/slog"
-	"net"
+
+	"github.com/transcriptd/transcriptd/internal/hosts"
 )
 
 // What whoever reaches the server may do that should not be, and what to give against it.
@@ -37,18 +38,14 @@ func (c *config) checkReach(flag, address string) error {
 // reachable tells whether other machines may reach an address: it is none of this one alone.
 func reachable(flag, address string) (bool, error) {
 	host, _, err := hostPort(flag, address)
-	if err != nil || host == "localhost" {
-		return false, err
-	}
-	ip := net.ParseIP(host)
-	return ip == nil || !ip.IsLoopback(), nil
+	return err == nil && !hosts.Local(host), err
 }
 
 // warn tells the log at every start what --insecure leaves open.
 func (c *config) warn(log *slog.Logger) {
 	var exposed []string
-	for flag, address := range map[string]string{"--listen": c.Listen, "--admin-listen": c.AdminListen} {
-		if _, socket := socketPath(address); socket || flag == "--admin-listen" && c.adminOff() {
+	for flag, address := range map[string]string{"--listen": c.Listen, "--admin-listen": c.AdminListen, "--http-listen": c.HTTPListen} {
+		if _, socket := socketPath(address); socket || address == "" || address == off {
 			continue
 		}
 		if reached, _ := reachable(flag, address); reached { // its address was checked

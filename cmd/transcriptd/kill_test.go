@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -14,9 +15,13 @@ import (
 	"google.golang.org/grpc"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/internal/storekey"
 )
 
-var killCycles = flag.Int("kill.cycles", 2, "how often TestKill kills the daemon with SIGKILL under load")
+var (
+	killCycles    = flag.Int("kill.cycles", 2, "how often TestKill kills the daemon with SIGKILL under load")
+	killEncrypted = flag.Bool("kill.encrypted", false, "TestKill's store is encrypted")
+)
 
 // The load of TestKill.
 const (
@@ -28,18 +33,25 @@ const (
 // TestKill kills a real transcriptd under 16 writing clients, again and again over the same directory, and finds after
 // each restart every node and alias that was acknowledged. It says nothing about fsync: see TestSync.
 func TestKill(t *testing.T) {
-	dir := t.TempDir()
+	args := []string{badgerFlag(t.TempDir()), "--admin-listen=off"}
+	if *killEncrypted {
+		key := filepath.Join(t.TempDir(), "store.key")
+		if err := storekey.Create(key); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, "--encryption-key-file="+key)
+	}
 	var all []*writer
 	var slowest time.Duration
 	for cycle := range *killCycles {
-		p := startProcess(t, nil, badgerFlag(dir), "--admin-listen=off")
+		p := startProcess(t, nil, args...)
 		if slowest = max(slowest, p.startup); p.startup > maxStartup {
 			t.Errorf("cycle %d: start-up took %s, more than %s", cycle, p.startup, maxStartup)
 		}
 		checkCycle(t, p, all[max(0, len(all)-killWriters):])
 		all = append(all, writeUntil(t, p, fmt.Sprintf("cycle-%d", cycle), killUptime, p.kill)...)
 	}
-	p := startProcess(t, nil, badgerFlag(dir), "--admin-listen=off")
+	p := startProcess(t, nil, args...)
 	checkCycle(t, p, all)
 	acknowledged := 0
 	for _, w := range all {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,28 +9,54 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/transcriptd/transcriptd/internal/certs"
 )
 
-// listen takes both addresses before anything else is done; the second is nil where the admin side is off.
-func listen(cfg *config) (listener, adminListener net.Listener, err error) {
+// listeners are those of a server; admin and http are nil where they are off.
+type listeners struct{ grpc, admin, http net.Listener }
+
+// listen takes all addresses before anything else is done.
+func listen(cfg *config) (l listeners, err error) {
 	if path, ok := socketPath(cfg.Listen); ok {
-		listener, err = listenUnix(path)
+		l.grpc, err = listenUnix(path)
 	} else {
-		listener, err = net.Listen("tcp", cfg.Listen)
+		l.grpc, err = net.Listen("tcp", cfg.Listen)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("--listen %s: %w%s", cfg.Listen, err, whoElse(err))
+		return listeners{}, fmt.Errorf("--listen %s: %w%s", cfg.Listen, err, whoElse(err))
 	}
-	if cfg.adminOff() {
-		return listener, nil, nil
+	if !cfg.adminOff() {
+		l.admin, err = listenTCP("--admin-listen", cfg.AdminListen)
 	}
-	if adminListener, err = net.Listen("tcp", cfg.AdminListen); err != nil {
-		return nil, nil, errors.Join(
-			fmt.Errorf("--admin-listen %s: %w (give another address, or 'off')", cfg.AdminListen, err), listener.Close())
+	if err == nil && !cfg.httpOff() {
+		l.http, err = listenTCP("--http-listen", cfg.HTTPListen)
 	}
-	return listener, adminListener, nil
+	if err != nil {
+		l.close()
+		return listeners{}, err
+	}
+	return l, nil
+}
+
+// listenTCP takes the address of HTTP that a flag gives. Clients that are gone without a word are found out as those of gRPC are.
+func listenTCP(flag, address string) (net.Listener, error) {
+	config := net.ListenConfig{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 1}}
+	l, err := config.Listen(context.Background(), "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w (give another address, or 'off')", flag, address, err)
+	}
+	return l, nil
+}
+
+// close closes those that no server has closed; closing twice does no harm.
+func (l *listeners) close() {
+	for _, one := range []net.Listener{l.grpc, l.admin, l.http} {
+		if one != nil {
+			_ = one.Close()
+		}
+	}
 }
 
 // whoElse asks who may have an address that is taken.
@@ -40,26 +67,20 @@ func whoElse(err error) string {
 	return ""
 }
 
-// closeUnlessServed closes listeners that no server has closed; closing twice does no harm.
-func closeUnlessServed(listeners ...net.Listener) {
-	for _, l := range listeners {
-		if l != nil {
-			_ = l.Close()
-		}
-	}
-}
-
 // announce prints the one line that says where the server is and where its data lies.
-func announce(stderr io.Writer, listener, adminListener net.Listener, served *certs.Server, place string) {
+func (l *listeners) announce(stderr io.Writer, served *certs.Server, place string) {
 	over, scheme, where := "", "http", ""
 	if served != nil {
 		over, scheme = " over TLS", "https"
 	}
-	if adminListener != nil {
-		where = fmt.Sprintf(", metrics and health on %s://%s", scheme, adminListener.Addr())
+	if l.admin != nil {
+		where = fmt.Sprintf(", metrics and health on %s://%s", scheme, l.admin.Addr())
 	}
-	address := listener.Addr().String()
-	if listener.Addr().Network() == "unix" {
+	if l.http != nil {
+		where += fmt.Sprintf(", calls over HTTP on %s://%s", scheme, l.http.Addr())
+	}
+	address := l.grpc.Addr().String()
+	if l.grpc.Addr().Network() == "unix" {
 		address = unixScheme + address
 	}
 	fmt.Fprintf(stderr, "transcriptd %s serves gRPC%s on %s%s; data in %s\n", buildVersion(), over, address, where, place)

@@ -12,9 +12,10 @@ import (
 
 // Exit codes.
 const (
-	exitOK     = 0
-	exitFailed = 1
-	exitUsage  = 2
+	exitOK      = 0
+	exitFailed  = 1
+	exitUsage   = 2
+	exitDamaged = 6
 )
 
 func main() { os.Exit(serveUntilSignal()) }
@@ -40,6 +41,9 @@ func exitCode(err error) int {
 	case errors.As(err, &usage):
 		fmt.Fprintf(os.Stderr, "transcriptd: %v\nRun transcriptd --help for all flags.\n", err)
 		return exitUsage
+	case errors.Is(err, errProblems):
+		fmt.Fprintf(os.Stderr, "transcriptd: %v\n", err)
+		return exitDamaged
 	default:
 		fmt.Fprintf(os.Stderr, "transcriptd: %v\n", err)
 		return exitFailed

@@ -138,6 +138,7 @@ func (s *storeMetrics) Collect(to chan<- prometheus.Metric) {
 	}
 	for _, m := range s.caches {
 		to <- prometheus.MustNewConstMetric(m.desc, m.kind, m.read(&now.Blocks), "blocks")
+		to <- prometheus.MustNewConstMetric(m.desc, m.kind, m.read(&now.Indexes), "indexes")
 		to <- prometheus.MustNewConstMetric(m.desc, m.kind, m.read(&now.Rows), "rows")
 		to <- prometheus.MustNewConstMetric(m.desc, m.kind, m.read(&now.Aliases), "aliases")
 		to <- prometheus.MustNewConstMetric(m.desc, m.kind, m.read(&now.Nodes), "nodes")

@@ -83,7 +83,7 @@ func TestStoreMetrics(t *testing.T) {
 		t.Errorf("two small puts were held back for %v s; told: %v", pauses, told)
 	}
 	limits := 0.0
-	for _, cache := range []string{"blocks", "rows", "aliases", "nodes"} {
+	for _, cache := range []string{"blocks", "indexes", "rows", "aliases", "nodes"} {
 		limits += written[`transcriptd_store_cache_limit_bytes{cache="`+cache+`"}`]
 	}
 	if limits != 32<<20 {

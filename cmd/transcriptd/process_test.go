@@ -30,12 +30,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-var announcement = regexp.MustCompile(`serves gRPC(?: over TLS)? on (\S+?)(?:, metrics and health on (https?://\S+))?; data in`)
+var announcement = regexp.MustCompile(`serves gRPC(?: over TLS)? on (\S+?)(?:, metrics and health on (https?://\S+?))?(?:, calls over HTTP on (https?://\S+))?; data in`)
 
 // process is a running transcriptd.
 type process struct {
 	cmd          *exec.Cmd
 	addr, admin  string
+	http         string                           // the URL of calls over HTTP; empty: there are none
 	credentials  credentials.TransportCredentials // those of clients; nil: plain text
 	began        time.Time
 	startup      time.Duration
@@ -87,7 +88,7 @@ func (p *process) serves(tb testing.TB) bool {
 	tb.Helper()
 	select {
 	case found := <-p.announcement:
-		p.addr, p.admin, p.startup = found[1], found[2], time.Since(p.began)
+		p.addr, p.admin, p.http, p.startup = found[1], found[2], found[3], time.Since(p.began)
 		return true
 	case <-p.exited:
 		return false

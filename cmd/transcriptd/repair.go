@@ -9,16 +9,17 @@ import (
 
 // repair makes the store that --store names one that opens, and prints what it does.
 func repair(cfg *config, stdout io.Writer) error {
-	engine, path, err := parseStore(cfg.Store)
+	path, err := cfg.badgerPath(commandRepair)
 	if err != nil {
 		return err
 	}
-	if engine != engineBadger {
-		return usagef("repair needs --store badger://PATH, has %q", cfg.Store)
-	}
-	err = badgerstore.Repair(path, cfg.Repair.DryRun, func(line string) { fmt.Fprintln(stdout, line) })
+	o, err := cfg.storeOptions()
 	if err != nil {
-		return fmt.Errorf("repairing the store in %s: %w", path, err)
+		return err
+	}
+	err = badgerstore.Repair(path, o, cfg.Repair.DryRun, func(line string) { fmt.Fprintln(stdout, line) })
+	if err != nil {
+		return fmt.Errorf("repairing the store in %s: %w%s", path, err, aboutKey(err))
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net"
 	"sync/atomic"
 	"time"
 
@@ -29,10 +28,18 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if cfg.command == commandRepair {
+	switch cfg.command {
+	case commandRepair:
 		return repair(cfg, stdout)
+	case commandVerify:
+		return verifyFolder(ctx, cfg, stdout, stderr)
+	case commandKeyCreate:
+		return createKey(cfg, stdout)
+	case commandKeyRotate:
+		return rotateKey(cfg, stdout)
+	default:
+		return serve(ctx, cfg, stderr)
 	}
-	return serve(ctx, cfg, stderr)
 }
 
 // serve serves until ctx ends and then drains. Here and in parts.serve alone the parts meet.
@@ -50,10 +57,10 @@ func serve(ctx context.Context, cfg *config, stderr io.Writer) (err error) {
 		return err
 	}
 	defer stopAccess()
-	if p.listener, p.adminListener, err = listen(cfg); err != nil {
+	if p.listeners, err = listen(cfg); err != nil {
 		return err
 	}
-	defer closeUnlessServed(p.listener, p.adminListener)
+	defer p.listeners.close()
 	var closeAudit func() error
 	if p.audit, closeAudit, err = openAudit(cfg, p.log); err != nil {
 		return err
@@ -76,12 +83,12 @@ type parts struct {
 	log       *slog.Logger
 	stderr    io.Writer
 	renderers map[string]compaction.Renderer
-	// certificates are nil in plain text, callers where nobody is told apart, adminListener where the HTTP side is off, audit where none is kept.
-	certificates            *certs.Server
-	callers                 identity.Authenticator
-	listener, adminListener net.Listener
-	audit                   *audit.Log
-	store                   chainstore.Store
+	// certificates are nil in plain text, callers where nobody is told apart, audit where none is kept.
+	certificates *certs.Server
+	callers      identity.Authenticator
+	listeners    listeners
+	audit        *audit.Log
+	store        chainstore.Store
 	// place says where the store lies.
 	place  string
 	tracer trace.TracerProvider
@@ -104,17 +111,26 @@ func (p *parts) serve(ctx context.Context) error {
 		return err
 	}
 
+	stopScrubber := startScrubber(p.cfg.Scrub, service.Verify, registry, p.log)
+	defer stopScrubber()
+
 	var draining atomic.Bool
 	var http *admin
-	if p.adminListener != nil {
+	if p.listeners.admin != nil {
 		routes := adminRoutes(registry, func() bool { return !draining.Load() }, newDoor(p.callers, p.certificates, p.audit))
-		http = startAdmin(overTLS(spareAdmin(p.adminListener, p.store, p.log), p.certificates), p.cfg.adminHosts().only(routes), p.log)
+		http = startAdmin(overTLS(spareAdmin(p.listeners.admin, p.store, p.log), p.certificates), onlyOf(p.cfg.adminHosts(), routes), p.log)
 	}
-	served := make(chan error, 1)
-	go func() { served <- grpcServer.Serve(spare(p.listener, p.store, p.log)) }()
-	announce(p.stderr, p.listener, p.adminListener, p.certificates, p.place)
+	served := make(chan error, 2)
+	calls, err := p.serveHTTP(service, grpcServer, served)
+	if err != nil {
+		return err
+	}
+	go func() { served <- grpcServer.Serve(spare(p.listeners.grpc, p.store, p.log)) }()
+	p.listeners.announce(p.stderr, p.certificates, p.place)
+	notifySupervisor(stateReady, p.log)
 	select {
 	case <-ctx.Done():
+		notifySupervisor(stateStopping, p.log)
 		draining.Store(true)
 		service.Withdraw()
 		p.log.Info("draining", "delay", p.cfg.DrainDelay, "timeout", p.cfg.DrainTimeout)
@@ -123,7 +139,7 @@ func (p *parts) serve(ctx context.Context) error {
 		draining.Store(true)
 	}
 	service.Drain()
-	drain(grpcServer, p.cfg.DrainTimeout)
+	err = errors.Join(err, calls.drain(p.cfg.DrainTimeout, func() { drain(grpcServer, p.cfg.DrainTimeout) }))
 	stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	return errors.Join(err, http.stop(stopCtx))

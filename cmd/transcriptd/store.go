@@ -52,16 +52,49 @@ func openStore(cfg *config, log *slog.Logger) (store chainstore.Store, place str
 	return openBadger(path, cfg, log)
 }
 
+// badgerPath is where the store lies that a command works on.
+func (c *config) badgerPath(command string) (string, error) {
+	engine, path, err := parseStore(c.Store)
+	if err == nil && engine != engineBadger {
+		err = usagef("%s needs --store badger://PATH, has %q", command, c.Store)
+	}
+	return path, err
+}
+
+// storeOptions are what a store is opened with.
+func (c *config) storeOptions() (o badgerstore.Options, err error) {
+	o = badgerstore.Options{CacheBytes: c.CacheMiB << 20, DataKeyRotation: c.Encryption.DataKeyRotation}
+	o.EncryptionKey, err = c.Encryption.key()
+	return o, err
+}
+
+// aboutKey says what to do about a key that does not go with a store.
+func aboutKey(err error) string {
+	if !errors.Is(err, badgerstore.ErrKey) {
+		return ""
+	}
+	return "\nNothing was changed. The key of a store is given with --encryption-key-file: docs/operations.md"
+}
+
 func openBadger(path string, cfg *config, log *slog.Logger) (chainstore.Store, string, error) {
-	store, err := badgerstore.Open(path, badgerstore.Options{CacheBytes: cfg.CacheMiB << 20, Logger: log})
+	o, err := cfg.storeOptions()
+	if err != nil {
+		return nil, "", err
+	}
+	o.Logger = log
+	store, err := badgerstore.Open(path, o)
 	switch {
 	case errors.Is(err, badgerdb.ErrBeyondRepair):
 		return nil, "", fmt.Errorf("opening the store in %s: %w", path, err)
 	case errors.Is(err, badgerstore.ErrDamaged):
 		return nil, "", fmt.Errorf("opening the store in %s: %w\nRestore a backup; or see what a repair would save and lose: "+
-			"transcriptd repair --dry-run --store badger://%s", path, err, path)
+			"transcriptd repair --dry-run --store badger://%s%s", path, err, path, cfg.Encryption.flag())
 	case err != nil:
-		return nil, "", fmt.Errorf("opening the store in %s: %w", path, err)
+		return nil, "", fmt.Errorf("opening the store in %s: %w%s", path, err, aboutKey(err))
 	}
-	return store, fmt.Sprintf("%s (badger, format %d)", path, store.Info().Format), nil
+	encrypted := ""
+	if store.Info().Encrypted {
+		encrypted = ", encrypted"
+	}
+	return store, fmt.Sprintf("%s (badger, format %d%s)", path, store.Info().Format, encrypted), nil
 }

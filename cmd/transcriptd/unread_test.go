@@ -24,7 +24,7 @@ var (
 	unreadCalls   = flag.Int("unread.calls", 200, "how many calls of TestUnreadReplies are answered and not read, on four connections")
 	unreadStreams = flag.Int("unread.streams", 40, "how many streams of TestUnreadReplies are read slowly, on as many connections")
 	unreadSmall   = flag.Int("unread.small", 12, "how many connections of TestUnreadSmallReplies take nothing of 250 small replies each")
-	unreadFor     = flag.Duration("unread.for", 2*time.Second, "for how long TestUnreadReplies goes on")
+	unreadFor     = flag.Duration("unread.for", time.Second, "for how long TestUnreadReplies goes on")
 )
 
 // maxUnreadMemory is how much anonymous memory a real transcriptd may take meanwhile, however many they are: what it aims at, and a
@@ -169,13 +169,6 @@ func chainOf(t *testing.T, client transcriptv1.TranscriptServiceClient, nodes, b
 
 func headOf(id string) *transcriptv1.NodeRef {
 	return &transcriptv1.NodeRef{Ref: &transcriptv1.NodeRef_NodeId{NodeId: id}}
-}
-
-func userSays(text string) []*transcriptv1.Message {
-	return []*transcriptv1.Message{{
-		Role:  transcriptv1.Role_ROLE_USER,
-		Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_Text{Text: text}}},
-	}}
 }
 
 // deafConn takes no data from when it was told to until the end.
