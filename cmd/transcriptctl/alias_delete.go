@@ -8,15 +8,15 @@ import (
 )
 
 type aliasDeleteCommand struct {
-	Name     string `arg:"" optional:"" help:"The alias."`
-	IfExists bool   `xor:"condition" help:"Fail if there is no such alias."`
-	IfHead   string `xor:"condition" placeholder:"REF" help:"Only if the alias points to this node."`
+	Name     aliasName `arg:"" optional:"" completes:"alias" help:"The alias."`
+	IfExists bool      `xor:"condition" help:"Fail if there is no such alias."`
+	IfHead   string    `xor:"condition" placeholder:"REF" help:"Only if the alias points to this node."`
 	revisionFlag
-	Prefix      string     `xor:"many" placeholder:"TEXT" help:"Every alias that begins so, instead of NAME; end the name of a folder with a slash."`
-	All         bool       `xor:"many" help:"Every alias of the namespace, instead of NAME."`
-	MovedBefore *time.Time `placeholder:"TIME" help:"With --prefix or --all: only those last moved before this time, such as 2026-11-21T12:00:00Z. Default: those that are there now."`
-	DryRun      bool       `xor:"sure" help:"With --prefix or --all: tell what would be deleted."`
-	Yes         bool       `xor:"sure" help:"With --prefix or --all: delete."`
+	Prefix      aliasPrefix `xor:"many" completes:"alias" placeholder:"TEXT" help:"Every alias that begins so, instead of NAME; end the name of a folder with a slash."`
+	All         bool        `xor:"many" help:"Every alias of the namespace, instead of NAME."`
+	MovedBefore *time.Time  `placeholder:"TIME" help:"With --prefix or --all: only those last moved before this time: 2h, 3d or 1w ago, 2026-11-23 (in UTC) or 2026-11-23T15:04:05Z. Default: those that are there now."`
+	DryRun      bool        `xor:"sure" help:"With --prefix or --all: tell what would be deleted."`
+	Yes         bool        `xor:"sure" help:"With --prefix or --all: delete."`
 }
 
 func (c *aliasDeleteCommand) Help() string {
@@ -48,20 +48,26 @@ func (c *aliasDeleteCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	previous, err := s.DeleteAlias(ctx, c.Name, condition)
+	previous, err := s.DeleteAlias(ctx, s.looked(string(c.Name)), condition)
 	if err != nil {
 		return err
 	}
+	if previous == "" {
+		if line, _ := s.meant(ctx, string(c.Name)); line != "" {
+			s.remark("%s", line)
+		}
+	}
 	if s.json {
 		return s.printJSON(struct {
+			Name       string `json:"name"`
 			Deleted    bool   `json:"deleted"`
 			PreviousID string `json:"previousId,omitempty"`
-		}{previous != "", previous})
+		}{string(c.Name), previous != "", previous})
 	}
 	if previous == "" {
 		return s.printRows([][2]string{{"deleted", "no, it was not there"}})
 	}
-	return s.printRows([][2]string{{"deleted", name(c.Name) + " (pointed to " + short(previous) + ")"}})
+	return s.printRows([][2]string{{"deleted", name(string(c.Name)) + " (pointed to " + short(previous) + ")"}})
 }
 
 // many deletes the aliases of a prefix, or all.
@@ -69,11 +75,11 @@ func (c *aliasDeleteCommand) many(ctx context.Context, s *session) error {
 	if !c.DryRun && !c.Yes {
 		return usagef("this deletes many aliases: see which with --dry-run, then give --yes")
 	}
-	d := client.AliasDeletion{Prefix: c.Prefix, All: c.All, DryRun: c.DryRun}
+	d := client.AliasDeletion{Prefix: string(c.Prefix), All: c.All, DryRun: c.DryRun}
 	if c.MovedBefore != nil {
 		d.MovedBefore = *c.MovedBefore
 	}
-	n, err := printSome(s, s.DeleteAliases(ctx, d), 0, s.printAlias)
+	n, err := printSome(s, s.DeleteAliases(ctx, d), 0, s.aliasTable())
 	if c.DryRun {
 		s.remark("a dry run: %d would be deleted", n)
 	} else {

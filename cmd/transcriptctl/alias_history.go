@@ -1,35 +1,30 @@
 package main
 
 import (
+	"cmp"
 	"context"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
 type aliasHistoryCommand struct {
-	Name  string `arg:"" help:"The alias."`
-	Limit uint   `short:"n" placeholder:"N" help:"At most this many. Default: all that are kept, which is 100 of 90 days."`
+	Name  aliasName `arg:"" completes:"alias" help:"The alias."`
+	Limit uint      `short:"n" placeholder:"N" help:"At most this many. Default: all that are kept, which is 100 of 90 days."`
+	sinceFlag
 }
 
 func (c *aliasHistoryCommand) Help() string {
 	return `Also of an alias that was deleted. Example:
 
-    transcriptctl alias history chat/42 -n 5`
+    transcriptctl alias history chat/42 -5`
 }
 
 // Run tells where an alias pointed.
 func (c *aliasHistoryCommand) Run(ctx context.Context, s *session) error {
-	_, err := printSome(s, s.History(ctx, c.Name), c.Limit, s.printState)
+	t := s.table(nodeColumn(), timeColumn("BEGAN"), right("REVISION"))
+	states := since(c.sinceFlag, s.History(ctx, s.looked(string(c.Name))), true, (*transcriptv1.AliasHistoryEntry).GetBeganAt)
+	_, err := printSome(s, states, c.Limit, func(e *transcriptv1.AliasHistoryEntry) error {
+		return t.print(e, cmp.Or(short(e.GetNodeId()), "deleted"), clock(e.GetBeganAt()), decimal(e.GetRevision()))
+	})
 	return err
-}
-
-func (s *session) printState(e *transcriptv1.AliasHistoryEntry) error {
-	if s.json {
-		return s.printReply(e)
-	}
-	where := short(e.GetNodeId())
-	if where == "" {
-		where = "deleted"
-	}
-	return s.printLine("%-*s  %s  rev %d", shortDigits, where, clock(e.GetBeganAt()), e.GetRevision())
 }

@@ -7,7 +7,7 @@ import (
 )
 
 type aliasResolveCommand struct {
-	Name string `arg:"" help:"The alias."`
+	Name aliasName `arg:"" completes:"alias" help:"The alias."`
 }
 
 func (c *aliasResolveCommand) Help() string {
@@ -19,7 +19,7 @@ func (c *aliasResolveCommand) Help() string {
 
 // Run tells where an alias points.
 func (c *aliasResolveCommand) Run(ctx context.Context, s *session) error {
-	reply, err := s.Resolve(ctx, c.Name)
+	reply, err := s.Resolve(ctx, s.looked(string(c.Name)))
 	if err != nil {
 		return err
 	}

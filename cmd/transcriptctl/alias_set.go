@@ -7,8 +7,8 @@ import (
 )
 
 type aliasSetCommand struct {
-	Name string `arg:"" help:"The alias."`
-	Ref  string `arg:"" help:"The node."`
+	Name aliasName `arg:"" completes:"alias" help:"The alias."`
+	Ref  string    `arg:"" help:"The node."`
 	conditionFlags
 	Label       []string `short:"l" sep:"none" xor:"labels" placeholder:"KEY=VALUE" help:"Replace the alias's labels; may be repeated. Default: labels stay."`
 	ClearLabels bool     `xor:"labels" help:"Take all labels off."`
@@ -37,7 +37,7 @@ func (c *aliasSetCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	results, err := s.SetAliases(ctx, client.AliasMove{Name: c.Name, Target: target, If: condition, Labels: labels})
+	results, err := s.SetAliases(ctx, client.AliasMove{Name: string(c.Name), Target: target, If: condition, Labels: labels})
 	if err != nil {
 		return err
 	}

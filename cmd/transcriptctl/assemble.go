@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/transcriptd/transcriptd/client"
-	"github.com/transcriptd/transcriptd/client/anthropic"
 	"github.com/transcriptd/transcriptd/client/openai"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
@@ -14,20 +13,20 @@ type assembleCommand struct {
 	Ref          string `arg:"" help:"The node that the chain ends in."`
 	View         string `default:"effective" enum:"effective,full,conversation" help:"effective: what a model can be sent, each call followed by its result. full: every message as it was put. conversation: of the effective view, the run loops before the last condensed to what was asked and answered."`
 	CondenseLast bool   `help:"With --view conversation: show the last run loop condensed, too, if it is closed."`
-	Format       string `short:"f" default:"" enum:"text,json,openai,anthropic," placeholder:"FORM" help:"text, json, openai or anthropic. Default: text, or json with --output json."`
-	ForModel     bool   `help:"With openai and anthropic: what the provider's API accepts, rather than what says everything."`
+	Form         string `short:"f" default:"" enum:"text,json,openai,anthropic,responses," aliases:"format" placeholder:"FORM" help:"text, json, openai, anthropic or responses. Default: text, or json with --output json."`
+	ForModel     bool   `help:"With openai, anthropic and responses: what the provider's API accepts, rather than what says everything."`
 	endFlags
 	policyFlags
 }
 
 func (c *assembleCommand) Help() string {
-	return `text is for people (control characters are shown as \x1b). json is {"messages": [...]} as put reads it with --format protojson. openai is a list of messages, anthropic an object with system and messages; what their form cannot say is told on standard error.
+	return `text is for people (control characters are shown as \x1b). json is {"messages": [...]} as put reads it with --form protojson. openai is a list of messages, anthropic an object with system and messages, responses a list of items; what their form cannot say is told on standard error.
 
 A conversation is bounded by the flags of a policy. Those not given have the defaults that their help names, unless --preset says otherwise. Examples:
 
     transcriptctl assemble chat/42 | less
-    transcriptctl assemble chat/42 --format openai --for-model > messages.json
-    transcriptctl assemble chat/42 --view full --format json | jq '.messages | length'
+    transcriptctl assemble chat/42 --form openai --for-model > messages.json
+    transcriptctl assemble chat/42 --view full --form json | jq '.messages | length'
     transcriptctl assemble chat/42 --last 20
     transcriptctl assemble chat/42 --view conversation --preset coding`
 }
@@ -46,11 +45,13 @@ func (c *assembleCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	form := c.form(s)
-	switch {
-	case c.ForModel && form != "openai" && form != "anthropic":
-		return usagef("--for-model needs --format openai or anthropic")
-	case form == "anthropic" || c.ForModel:
-		return c.printWhole(ctx, s, ref, query, form)
+	switch provider := formNamed(form); {
+	case c.ForModel && provider == nil:
+		return usagef("--for-model needs --form openai, anthropic or responses")
+	case c.ForModel:
+		return s.printWhole(ctx, ref, query, form, provider.forModel)
+	case provider != nil && form != formOpenAI:
+		return s.printWhole(ctx, ref, query, form, provider.format)
 	}
 	return s.printFrames(ctx, ref, query, form)
 }
@@ -75,8 +76,8 @@ func (c *assembleCommand) query() (client.Query, error) {
 
 func (c *assembleCommand) form(s *session) string {
 	switch {
-	case c.Format != "":
-		return c.Format
+	case c.Form != "":
+		return c.Form
 	case s.json:
 		return "json"
 	}
@@ -84,7 +85,10 @@ func (c *assembleCommand) form(s *session) string {
 }
 
 // printWhole prints forms that need all messages at once.
-func (c *assembleCommand) printWhole(ctx context.Context, s *session, ref client.Ref, query client.Query, form string) error {
+func (s *session) printWhole(
+	ctx context.Context, ref client.Ref, query client.Query, form string,
+	write func([]*transcriptv1.Message) ([]byte, openai.Report, error),
+) error {
 	whole, err := s.Assemble(ctx, ref, query)
 	if err != nil {
 		return err
@@ -93,12 +97,6 @@ func (c *assembleCommand) printWhole(ctx context.Context, s *session, ref client
 	if err != nil {
 		return err
 	}
-	write := map[bool]func([]*transcriptv1.Message) ([]byte, openai.Report, error){
-		false: anthropic.Format, true: anthropic.ForModel,
-	}[c.ForModel]
-	if form == "openai" {
-		write = openai.ForModel
-	}
 	out, report, err := write(messages)
 	if err != nil {
 		return fmt.Errorf("%s has no form for this: %w", form, err)
@@ -106,7 +104,7 @@ func (c *assembleCommand) printWhole(ctx context.Context, s *session, ref client
 	s.tellReport(whole.Report)
 	s.tellMore(whole)
 	s.tellChanges(form, report.Changes)
-	return s.printLine("%s", out)
+	return s.printLine("%s", visibleJSON(out))
 }
 
 // printFrames prints forms that are made message by message, as the frames come.
@@ -158,7 +156,7 @@ func (w *messageWriter) write(m *transcriptv1.Message) error {
 	}
 	separator := ""
 	if w.written++; w.written > 1 {
-		separator = map[bool]string{true: "\n", false: ",\n"}[w.form == "text"]
+		separator = map[string]string{"text": "\n", "json": ",", "openai": ",\n"}[w.form]
 	}
 	if w.form == "text" {
 		return w.s.printMessage(separator, m)
@@ -167,7 +165,7 @@ func (w *messageWriter) write(m *transcriptv1.Message) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.s.out.WriteString(separator + string(out))
+	_, err = w.s.out.WriteString(separator + string(visibleJSON(out)))
 	return err
 }
 

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/transcriptd/transcriptd/internal/audit"
 )
@@ -47,8 +49,9 @@ func auditError(err error) error {
 
 type auditAliasCommand struct {
 	auditKeys
-	Alias string   `arg:"" help:"The alias, in the namespace of --namespace."`
-	Files []string `arg:"" name:"FILE" help:"The audit's files."`
+	Alias aliasName `arg:"" completes:"alias" help:"The alias, in the namespace of --namespace."`
+	Files []string  `arg:"" name:"FILE" help:"The audit's files."`
+	sinceFlag
 }
 
 func (c *auditAliasCommand) Help() string {
@@ -64,5 +67,19 @@ func (c *auditAliasCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	return auditError(audit.About(auditsOf(c.Files), keys, s.namespace(), c.Alias, func(text []byte) error { return s.printLine("%s", visible(string(text))) }))
+	return auditError(audit.About(auditsOf(c.Files), keys, s.namespace(), string(c.Alias), func(text []byte) error {
+		if c.Since == nil || !auditTime(text).Before(*c.Since) {
+			return s.printLine("%s", visible(string(text)))
+		}
+		return nil
+	}))
+}
+
+// auditTime is when a line says that it was written; the beginning of all times where it does not.
+func auditTime(line []byte) time.Time {
+	var says struct{ Time time.Time }
+	if json.Unmarshal(line, &says) != nil {
+		return time.Time{}
+	}
+	return says.Time
 }

@@ -61,7 +61,7 @@ func (c *auditVerifyCommand) print(s *session, p audit.Problem) error {
 		return s.printJSON(struct {
 			File    string `json:"file,omitempty"`
 			Line    int    `json:"line,omitempty"`
-			Number  uint64 `json:"number,omitempty"`
+			Number  uint64 `json:"number,string,omitempty"`
 			Problem string `json:"problem"`
 		}{p.File, p.Line, p.Number, p.What})
 	}
@@ -81,16 +81,16 @@ func (c *auditVerifyCommand) print(s *session, p audit.Problem) error {
 func (c *auditVerifyCommand) printVerdict(s *session, v *audit.Verdict) error {
 	if s.json {
 		return s.printJSON(struct {
-			Files    int    `json:"files"`
-			Lines    int    `json:"lines"`
-			First    uint64 `json:"first"`
-			Last     uint64 `json:"last"`
+			Files    int64  `json:"files,string"`
+			Lines    int64  `json:"lines,string"`
+			First    uint64 `json:"firstNumber,string"`
+			Last     uint64 `json:"lastNumber,string"`
 			Hash     string `json:"hash"`
-			Torn     int    `json:"torn"`
-			Lost     uint64 `json:"lost"`
+			Torn     int64  `json:"torn,string"`
+			Lost     uint64 `json:"lost,string"`
 			Stopped  bool   `json:"stopped"`
-			Problems int    `json:"problems"`
-		}{v.Files, v.Lines, v.First, v.Last, v.Hash, v.Torn, v.Lost, v.Stopped, v.Problems})
+			Problems int64  `json:"problemsFound,string"`
+		}{int64(v.Files), int64(v.Lines), v.First, v.Last, v.Hash, int64(v.Torn), v.Lost, v.Stopped, int64(v.Problems)})
 	}
 	text := fmt.Sprintf("%s in %s, number %d to %d, %s", count(int64(v.Lines), "line"), count(int64(v.Files), "file"), v.First, v.Last,
 		count(int64(v.Problems), "problem"))

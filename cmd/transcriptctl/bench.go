@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/transcriptd/transcriptd/client"
@@ -18,7 +16,6 @@ type benchCommand struct {
 	Callers  int           `default:"16" placeholder:"N" help:"How many requests are under way at once, 1 to 10000. Default: ${default}."`
 	Turns    int           `default:"100" placeholder:"N" help:"How many turns of four messages, 3.5 KB of text, a chain has, 1 to 100000. Default: ${default}."`
 	Duration time.Duration `default:"10s" placeholder:"DURATION" help:"How long requests are begun for. Default: ${default}."`
-	JSON     bool          `name:"json" help:"Print one object: {mode, callers, turns, seconds, rpcs: [{rpc, requests, failed, requests_per_second, bytes_per_second, latency_ms, errors}], nodes, server, namespace, interrupted}."`
 	Progress bool          `help:"Print a line of progress each second. Without, one that is written over and over, where standard error is a terminal."`
 }
 
@@ -37,7 +34,7 @@ Without --namespace it takes a new one, named bench-… . What it puts stays the
     transcriptd --store badger:///tmp/bench &
     transcriptctl bench
     transcriptctl bench --mode put --callers 64 --duration 1m
-    transcriptctl bench --mode stream --turns 1000 --json | jq .rpcs[0].latency_ms.p99`
+    transcriptctl bench --mode stream --turns 1000 -o json | jq .rpcs[0].latencyMs.p99`
 }
 
 // The most that may be asked for: a caller takes some memory here, a turn 3.5 KB there.
@@ -70,7 +67,7 @@ func (c *benchCommand) Run(ctx context.Context, s *session) (err error) {
 	if err != nil {
 		return err
 	}
-	if s.flags.Namespace != "" { // which may be none
+	if s.namespaceGiven { // which may be none
 		if _, err := s.Stats(ctx); err != nil && !errors.Is(err, client.ErrPermissionDenied) {
 			return err
 		}
@@ -93,7 +90,7 @@ func (c *benchCommand) Run(ctx context.Context, s *session) (err error) {
 		return err
 	}
 	result := benchResult{l.Report(), info.GetServerVersion(), own.flags.Namespace, ctx.Err() != nil}
-	return errors.Join(result.print(s, c.JSON || s.json), ctx.Err(), l.Fault())
+	return errors.Join(result.print(s), ctx.Err(), l.Fault())
 }
 
 // remarkLeft tells what a load leaves behind, if it does.
@@ -146,18 +143,18 @@ func progressText(before, now load.Report) string {
 // benchResult is what is printed.
 type benchResult struct {
 	load.Report
-	Server      string `json:"server"`
-	Namespace   string `json:"namespace"`
-	Interrupted bool   `json:"interrupted"`
+	ServerVersion string `json:"serverVersion"`
+	Namespace     string `json:"namespace"`
+	Interrupted   bool   `json:"interrupted"`
 }
 
-func (r *benchResult) print(s *session, asJSON bool) error {
-	if asJSON {
+func (r *benchResult) print(s *session) error {
+	if s.json {
 		return s.printJSON(r)
 	}
 	rows := [][2]string{
 		{"mode", fmt.Sprintf("%s, %s, chains of %s", r.Mode, count(int64(r.Callers), "caller"), count(int64(r.Turns), "turn"))},
-		{"server", r.Server + " at " + s.flags.Addr},
+		{"server", r.ServerVersion + " at " + s.flags.Addr},
 		{"namespace", r.Namespace},
 		{"duration", fmt.Sprintf("%.1f s", r.Seconds)},
 	}
@@ -182,8 +179,8 @@ func rpcRows(rpc *load.RPC) [][2]string {
 		{"  latency p99", in(rpc.Latency.P99)},
 		{"  latency max", in(rpc.Latency.Max)},
 	}
-	for _, reason := range slices.Sorted(maps.Keys(rpc.Errors)) {
-		rows = append(rows, [2]string{"  error " + reason, fmt.Sprint(rpc.Errors[reason])})
+	for _, e := range rpc.Errors {
+		rows = append(rows, [2]string{"  error " + e.Reason, fmt.Sprint(e.Requests)})
 	}
 	return rows
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	"github.com/transcriptd/transcriptd/client"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/internal/identity"
+	"github.com/transcriptd/transcriptd/internal/load"
 	"github.com/transcriptd/transcriptd/server"
 )
 
@@ -47,7 +49,7 @@ func TestBenchUnreachable(t *testing.T) {
 	}
 }
 
-// decoded is what bench prints with --json.
+// decoded is what bench prints with json.
 func decoded(t *testing.T, r result) (b benchResult) {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(r.out))
@@ -65,9 +67,9 @@ func TestBenchFigures(t *testing.T) {
 		"put": {"PutNode"}, "assemble": {"Assemble"}, "stream": {"StreamAssemble"}, "mixed": {"PutNode", "StreamAssemble"},
 	} {
 		s := newStack(t)
-		r := s.run("bench", "--mode", mode, "--callers", "3", "--turns", "5", "--duration", "200ms", "--json")
+		r := s.run("bench", "--mode", mode, "--callers", "3", "--turns", "5", "--duration", "200ms", "-o", "json")
 		b := decoded(t, r)
-		if r.code != exitOK || b.Mode != mode || b.Callers != 3 || b.Turns != turns || b.Seconds < 0.2 || b.Interrupted || b.Server != "test" ||
+		if r.code != exitOK || b.Mode != mode || b.Callers != 3 || b.Turns != turns || b.Seconds < 0.2 || b.Interrupted || b.ServerVersion != "test" ||
 			!strings.HasPrefix(b.Namespace, "bench-") || len(b.RPCs) != len(rpcs) {
 			t.Fatalf("%s: exit code %d, %+v", mode, r.code, b)
 		}
@@ -129,7 +131,7 @@ func TestBenchInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan result, 1)
 	go func() {
-		ended <- s.runWith(ctx, "", "bench", "--namespace", "mine", "--mode", "put", "--duration", "1h", "--callers", "2", "--json")
+		ended <- s.runWith(ctx, "", "bench", "--namespace", "mine", "--mode", "put", "--duration", "1h", "--callers", "2", "-o", "json")
 	}()
 	c, err := client.Dial(s.addr, client.WithNamespace("mine"))
 	if err != nil {
@@ -170,8 +172,8 @@ func refusing(t *testing.T, code codes.Code, each int64) *stack {
 func TestBenchTellsErrors(t *testing.T) {
 	s := refusing(t, codes.ResourceExhausted, 2)
 	args := []string{"bench", "--mode", "put", "--duration", "1ms", "--callers", "2"}
-	r := s.run(append(args, "--json")...)
-	if rpc := decoded(t, r).RPCs[0]; r.code != exitOK || rpc.Failed != rpc.Errors["ResourceExhausted"] || rpc.Failed < 1 || rpc.Requests <= rpc.Failed {
+	r := s.run(append(args, "-o", "json")...)
+	if rpc := decoded(t, r).RPCs[0]; r.code != exitOK || !slices.Equal(rpc.Errors, []load.Failures{{Reason: "ResourceExhausted", Requests: rpc.Failed}}) || rpc.Failed < 1 || rpc.Requests <= rpc.Failed {
 		t.Errorf("exit code %d, %+v, %s", r.code, rpc, r.notes)
 	}
 	if table := s.must(args...); !strings.Contains(table, "  error ResourceExhausted  ") {

@@ -17,7 +17,6 @@ type conformanceCommand struct {
 	List         bool   `help:"List the checks, and ask no server."`
 	WithoutLarge bool   `help:"Leave out checks that move several MiB."`
 	Parallel     int    `default:"8" placeholder:"N" help:"How many checks run at once, 1 to 64. Default: ${default}."`
-	JSON         bool   `name:"json" help:"Print an object a line: {id, promise, status, reason, methods, seconds} of each check, then {passed, failed, skipped, namespaces}."`
 }
 
 func (c *conformanceCommand) Help() string {
@@ -26,7 +25,7 @@ func (c *conformanceCommand) Help() string {
 It makes two namespaces with random names, named conformance-… , and touches no other. At the end it deletes its aliases; its nodes stay, 37 MiB of messages, or 1 with --without-large. Examples:
 
     transcriptctl conformance
-    transcriptctl conformance --addr other.example:7420 --insecure --json | jq -r 'select(.status == "FAIL") | .id'
+    transcriptctl conformance --addr other.example:7420 --insecure -o json | jq -r 'select(.status == "FAIL") | .id'
     transcriptctl conformance --run '^(put-node|alias)/'
     transcriptctl conformance --list`
 }
@@ -99,7 +98,16 @@ func broken(sum conformance.Summary) error {
 	return fmt.Errorf("the server does not keep %s", count(int64(sum.Failed), "promise"))
 }
 
+// widestCheck is how long the longest id of a check is.
+func widestCheck() (most int) {
+	for _, check := range conformance.Checks() {
+		most = max(most, len(check.ID))
+	}
+	return most
+}
+
 func (c *conformanceCommand) list(s *session, chosen *regexp.Regexp) error {
+	t := s.table(left("CHECK").wide(widestCheck()), left("PROMISE"))
 	for _, check := range conformance.Checks() {
 		if !chosen.MatchString(check.ID) || c.WithoutLarge && check.Large {
 			continue
@@ -109,13 +117,7 @@ func (c *conformanceCommand) list(s *session, chosen *regexp.Regexp) error {
 			Promise string `json:"promise"`
 			Large   bool   `json:"large,omitempty"`
 		}{check.ID, check.Promise, check.Large}
-		var err error
-		if c.JSON || s.json {
-			err = s.printJSON(row)
-		} else {
-			err = s.printLine("%s: %s", row.ID, row.Promise)
-		}
-		if err != nil {
+		if err := t.print(row, row.ID, row.Promise); err != nil {
 			return err
 		}
 	}
@@ -123,15 +125,20 @@ func (c *conformanceCommand) list(s *session, chosen *regexp.Regexp) error {
 }
 
 func (c *conformanceCommand) print(s *session, r conformance.Result) error {
-	if c.JSON || s.json {
+	if s.json {
 		return s.printJSON(r)
 	}
 	return s.printLine("%s", r)
 }
 
 func (c *conformanceCommand) printSummary(s *session, sum conformance.Summary) error {
-	if c.JSON || s.json {
-		return s.printJSON(sum)
+	if s.json {
+		return s.printJSON(struct {
+			Passed     int64    `json:"passed,string"`
+			Failed     int64    `json:"failed,string"`
+			Skipped    int64    `json:"skipped,string"`
+			Namespaces []string `json:"namespaces"`
+		}{int64(sum.Passed), int64(sum.Failed), int64(sum.Skipped), sum.Namespaces})
 	}
 	return s.printLine("%s: %d passed, %d failed, %d skipped", count(int64(sum.Passed+sum.Failed+sum.Skipped), "check"), sum.Passed, sum.Failed, sum.Skipped)
 }

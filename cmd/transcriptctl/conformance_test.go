@@ -19,10 +19,10 @@ func TestConformance(t *testing.T) {
 		!strings.Contains(r.notes, "stay in the namespaces conformance-") {
 		t.Errorf("exit code %d, %s%s", r.code, r.out, r.notes)
 	}
-	lines := strings.Split(strings.TrimSpace(s.must("conformance", "--run", "^put-nodes/previous$", "--json")), "\n")
+	lines := strings.Split(strings.TrimSpace(s.must("conformance", "--run", "^put-nodes/previous$", "-o", "json")), "\n")
 	var check struct{ ID, Status string }
 	var sum struct {
-		Passed     int
+		Passed     int `json:",string"`
 		Namespaces []string
 	}
 	if json.Unmarshal([]byte(lines[0]), &check) != nil || json.Unmarshal([]byte(lines[len(lines)-1]), &sum) != nil ||

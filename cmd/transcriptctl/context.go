@@ -26,7 +26,7 @@ type contextAddCommand struct {
 }
 
 type contextCommandName struct {
-	Name string `arg:"" help:"The name of the context: 1 to 64 of a-z A-Z 0-9 . _ -."`
+	Name string `arg:"" completes:"context" help:"The name of the context: 1 to 64 of a-z A-Z 0-9 . _ -."`
 }
 
 func (c *contextAddCommand) Help() string {
@@ -82,7 +82,7 @@ func contextName(name string) bool {
 }
 
 type contextUseCommand struct {
-	Name string `arg:"" optional:"" help:"The name of the context."`
+	Name string `arg:"" optional:"" completes:"context" help:"The name of the context."`
 	None bool   `help:"Use none from now on."`
 }
 
@@ -170,29 +170,37 @@ func (c *contextListCommand) Run(s *session) error {
 		return err
 	}
 	slices.SortFunc(all.Contexts, func(a, b namedContext) int { return strings.Compare(a.Name, b.Name) })
-	width := 0
-	for i := range all.Contexts {
-		width = max(width, len(all.Contexts[i].Name))
-	}
+	t := s.table(left("CURRENT"), left("NAME"), left("ADDRESS"), left("NAMESPACE"), left("SECURITY"))
+	rows := make([][]string, len(all.Contexts))
 	for i := range all.Contexts {
 		n := &all.Contexts[i]
-		if err := s.printContext(n, n.Name == all.Current, width); err != nil {
+		star := ""
+		if n.Name == all.Current {
+			star = "*"
+		}
+		rows[i] = []string{star, n.Name, n.Address, orDash(n.Namespace), orDash(n.security())}
+	}
+	t.fit(rows)
+	for i := range all.Contexts {
+		n := &all.Contexts[i]
+		listed := listedContext{n.Name, n.Address, n.Namespace, n.TokenFile, n.TLS, n.CA, n.Cert, n.Key, n.Insecure, n.Name == all.Current}
+		if err := t.print(listed, rows[i]...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *session) printContext(n *namedContext, current bool, width int) error {
-	if s.json {
-		return s.printJSON(struct {
-			namedContext
-			Current bool `json:"current,omitempty"`
-		}{*n, current})
-	}
-	star := " "
-	if current {
-		star = "*"
-	}
-	return s.printLine("%s %-*s  %s  %s  %s", star, width, n.Name, n.Address, orDash(n.Namespace), orDash(n.security()))
+// listedContext is a context as it is printed with json.
+type listedContext struct {
+	Name      string `json:"name"`
+	Address   string `json:"address"`
+	Namespace string `json:"namespace,omitempty"`
+	TokenFile string `json:"tokenFile,omitempty"`
+	TLS       bool   `json:"tls,omitempty"`
+	CA        string `json:"ca,omitempty"`
+	Cert      string `json:"cert,omitempty"`
+	Key       string `json:"key,omitempty"`
+	Insecure  bool   `json:"insecure,omitempty"`
+	Current   bool   `json:"current,omitempty"`
 }

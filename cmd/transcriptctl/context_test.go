@@ -47,7 +47,9 @@ func TestContexts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "  here  unix:///run/s  team-a  -\n* work  far.example:7421  -  TLS with a client certificate\n"
+	want := "CURRENT  NAME  ADDRESS           NAMESPACE  SECURITY\n" +
+		"         here  unix:///run/s     team-a     -\n" +
+		"*        work  far.example:7421  -          TLS with a client certificate\n"
 	if out := mustCtl(t, "context", "list"); out != want {
 		t.Errorf("%q, want %q", out, want)
 	}
@@ -99,7 +101,9 @@ func TestContextMistakes(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for text, want := range map[string]string{`{"contexts": [`: "mend it", `{"contexts": [{"name": "x", "tokn_file": "t"}]}`: "tokn_file"} {
+	for text, want := range map[string]string{`{"contexts": [`: "mend it", `{"contexts": [{"name": "x", "tokn_file": "t"}]}`: "tokn_file",
+		`{"contexts": []} {}`: "something follows", `{"contexts": [{}]}`: "contexts[0]: the name", `{"contexts": [{"name": "x"}, {"name": "x"}]}`: "contexts[1]: the name",
+	} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -68,10 +70,24 @@ func readContexts() (*contexts, error) {
 	}
 	d, read := json.NewDecoder(bytes.NewReader(b)), &contexts{}
 	d.DisallowUnknownFields()
-	if err := d.Decode(read); err != nil {
+	err = d.Decode(read)
+	if _, more := d.Token(); err == nil && !errors.Is(more, io.EOF) {
+		err = errors.New("something follows the object")
+	}
+	if err = cmp.Or(err, read.check()); err != nil {
 		return nil, inputf("the file of contexts %s cannot be used: %w (mend it, or remove it and add contexts anew)", path, err)
 	}
 	return read, nil
+}
+
+// check refuses names that 'context add' would not have written.
+func (c *contexts) check() error {
+	for i := range c.Contexts {
+		if name := c.Contexts[i].Name; !contextName(name) || c.named(name) != &c.Contexts[i] {
+			return fmt.Errorf("contexts[%d]: the name is none, or stands there twice", i)
+		}
+	}
+	return nil
 }
 
 // write writes the file, whole or not at all, for its owner alone.

@@ -10,13 +10,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/transcriptd/transcriptd/client"
-	"github.com/transcriptd/transcriptd/client/openai"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
 type economyCommand struct {
 	Files []string `arg:"" name:"file" help:"JSON lines as import reads them, gzipped or not; - is standard input."`
-	JSON  bool     `name:"json" help:"Print {strategies, models}: lists of {strategy, input_bytes, saved, reused, of_naive, quoted, forgotten, hidden_unseen, interrupted_unseen} and of {model, messages, input_tokens, output_tokens, cached_tokens}."`
+	Form  string   `default:"openai" enum:"openai,anthropic,responses" placeholder:"FORM" help:"The form of a line, as import has it: openai, anthropic or responses. Default: ${default}."`
 	Keep  bool     `help:"Store the conversations in the transcriptd of --addr, in the namespace \"economy\" or that of --namespace, where they stay. Default: a transcriptd of its own, which is gone when it ends."`
 	policyFlags
 }
@@ -30,7 +29,7 @@ func (c *economyCommand) Help() string {
     coding         the policy of --preset coding; long and frugal likewise
     given          the policy of the flags, where any is given
 
-saved is the share of the bytes of everything that is not sent. reused is the share of the bytes sent that the request before had too, in whole messages from the start: what a provider has cached. cost (of_naive with --json) counts a cached byte as a tenth, and is told as a share of that of everything. forgotten is the share of the results quoted by a later assistant message that its request did not show whole: a quote is 24 or more characters in a row that stood in results alone before. hidden is how many results were not shown in the request that ended with them, so that no model could have seen them. interrupted is how many more no model saw because the user wrote before one was asked about them: they are condensed with their run loop, and recall finds them.
+saved is the share of the bytes of everything that is not sent. reused is the share of the bytes sent that the request before had too, in whole messages from the start: what a provider has cached. cost (ofNaive with json) counts a cached byte as a tenth, and is told as a share of that of everything. forgotten is the share of the results quoted by a later assistant message that its request did not show whole: a quote is 24 or more characters in a row that stood in results alone before. hidden is how many results were not shown in the request that ended with them, so that no model could have seen them. interrupted is how many more no model saw because the user wrote before one was asked about them: they are condensed with their run loop, and recall finds them.
 
 Below stand the tokens that the messages say they took, by model: the sums of what import reads from their members model and usage. There is no such table where none say so.
 
@@ -39,7 +38,7 @@ Bytes are those of messages as transcriptd encodes them. A conversation is put a
 It starts a transcriptd of its own that keeps everything in memory, whatever --addr says. Only with --keep are the conversations stored in the transcriptd of --addr. Examples:
 
     transcriptctl economy conversations.jsonl.gz
-    transcriptctl economy --keep-tool-results 2 --json conversations.jsonl.gz | jq .`
+    transcriptctl economy --keep-tool-results 2 -o json conversations.jsonl.gz | jq .`
 }
 
 // Run prints what the strategies cost.
@@ -57,14 +56,14 @@ func (c *economyCommand) Run(ctx context.Context, s *session) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	e := &economy{session: s, line: newProgress(s.notes), strategies: strategies, models: modelSums{}}
+	e := &economy{session: s, form: formNamed(c.Form), line: newProgress(s.notes), strategies: strategies, models: modelSums{}}
 	e.spendings = e.begin()
 	defer e.line.clear()
 	if err := e.files(ctx, c.Files); err != nil {
 		return err
 	}
 	e.line.clear()
-	return e.print(c.JSON || s.json)
+	return e.print()
 }
 
 func (c *economyCommand) strategies() ([]strategy, error) {
@@ -82,6 +81,7 @@ func (c *economyCommand) strategies() ([]strategy, error) {
 // economy adds up what strategies cost, of several conversations at once.
 type economy struct {
 	*session
+	form       *form
 	line       *progress
 	strategies []strategy
 
@@ -120,7 +120,7 @@ func (e *economy) files(ctx context.Context, files []string) error {
 
 // file yields the conversations of a file.
 func (e *economy) file(ctx context.Context, file string, yield func(*conversation)) error {
-	return e.conversations(ctx, file, func(c *conversation) error {
+	return e.conversations(ctx, file, e.form, func(c *conversation) error {
 		if c.bad != nil {
 			return inputf("%s: %w", c.place, c.bad)
 		}
@@ -131,10 +131,7 @@ func (e *economy) file(ctx context.Context, file string, yield func(*conversatio
 
 // conversation stores a conversation and asks for the messages before each of its assistant messages.
 func (e *economy) conversation(ctx context.Context, c *conversation) error {
-	messages, _, err := openai.Parse(c.messages)
-	if err == nil && len(messages) == 0 {
-		err = errNoMessages
-	}
+	messages, _, err := c.parse()
 	if err != nil {
 		return inputf("%s: %w", c.place, err)
 	}
@@ -198,23 +195,23 @@ func (e *economy) request(ctx context.Context, spendings []*spending, head strin
 	return nil
 }
 
-// economyRow is what economy prints of a strategy with --json.
+// economyRow is what economy prints of a strategy with json.
 type economyRow struct {
 	Strategy   string `json:"strategy"`
-	InputBytes int64  `json:"input_bytes"`
+	InputBytes int64  `json:"inputBytes,string"`
 	// Saved is the share of the bytes of everything that is not sent.
 	Saved   float64 `json:"saved"`
 	Reused  float64 `json:"reused"`
-	OfNaive float64 `json:"of_naive"`
+	OfNaive float64 `json:"ofNaive"`
 	// Quoted counts the results that assistant messages quote, Forgotten is the share of them that was not shown whole then.
-	Quoted       int64   `json:"quoted"`
+	Quoted       int64   `json:"quoted,string"`
 	Forgotten    float64 `json:"forgotten"`
-	HiddenUnseen int64   `json:"hidden_unseen"`
+	HiddenUnseen int64   `json:"hiddenUnseen,string"`
 	// InterruptedUnseen are the results that were condensed with an interrupted run loop before a model was asked about them.
-	InterruptedUnseen int64 `json:"interrupted_unseen"`
+	InterruptedUnseen int64 `json:"interruptedUnseen,string"`
 }
 
-// economyReply is what economy prints with --json.
+// economyReply is what economy prints with json.
 type economyReply struct {
 	Strategies []economyRow `json:"strategies"`
 	Models     []modelCost  `json:"models"`
@@ -230,32 +227,31 @@ func (p *spending) row(naive *spending) economyRow {
 	}
 }
 
-func (e *economy) print(asJSON bool) error {
+func (e *economy) print() error {
 	rows := make([]economyRow, len(e.spendings))
 	for i, p := range e.spendings {
 		rows[i] = p.row(e.spendings[0])
 	}
-	if asJSON {
+	if e.json {
 		return e.printJSON(economyReply{rows, e.models.rows()})
 	}
-	err := e.printLine("%-12s  %14s  %6s  %6s  %6s  %9s  %6s  %11s",
-		"strategy", "bytes sent", "saved", "reused", "cost", "forgotten", "hidden", "interrupted")
-	if err != nil {
+	t := e.table(left("STRATEGY"), right("BYTES SENT"), right("SAVED"), right("REUSED"), right("COST"), right("FORGOTTEN"), right("HIDDEN"), right("INTERRUPTED"))
+	lines := make([][]string, len(rows))
+	for i, r := range rows {
+		lines[i] = []string{r.Strategy, decimal(r.InputBytes), share(r.Saved), share(r.Reused), share(r.OfNaive), share(r.Forgotten), decimal(r.HiddenUnseen), decimal(r.InterruptedUnseen)}
+	}
+	if err := t.printAll(lines); err != nil {
 		return err
 	}
-	for _, r := range rows {
-		err := e.printLine("%-12s  %14d  %5.1f%%  %5.1f%%  %5.1f%%  %8.1f%%  %6d  %11d",
-			r.Strategy, r.InputBytes, 100*r.Saved, 100*r.Reused, 100*r.OfNaive, 100*r.Forgotten, r.HiddenUnseen, r.InterruptedUnseen)
-		if err != nil {
-			return err
-		}
-	}
-	err = e.printLine("%s, %s", count(e.requests, "request"), count(rows[0].Quoted, "quote"))
+	err := e.printLine("%s, %s", count(e.requests, "request"), count(rows[0].Quoted, "quote"))
 	if err != nil {
 		return err
 	}
 	return e.printModels(e.models.rows())
 }
+
+// share is a share of one for people.
+func share(of float64) string { return fmt.Sprintf("%.1f %%", 100*of) }
 
 func ratio(part, whole float64) float64 {
 	if whole == 0 {

@@ -48,7 +48,7 @@ func TestEconomy(t *testing.T) {
 
 	s := newStack(t)
 	args := []string{
-		"economy", "--keep", "--json", economyFile, "--max-run-loops", "4", "--keep-tool-results", "1", "--cached-percent", "40",
+		"economy", "--keep", "-o", "json", economyFile, "--max-run-loops", "4", "--keep-tool-results", "1", "--cached-percent", "40",
 		"--max-user-chars", "20", "--max-reply-chars", "20",
 	}
 	compareRows(t, economyRows(t, s.must(args...)), want)
@@ -119,7 +119,7 @@ func TestEconomyInterrupted(t *testing.T) {
 	s := newStack(t)
 	args := []string{"economy", "testdata/agent.jsonl", "--preset", "unbounded", "--keep-whole-run-loops", "1"}
 	want := []int64{0, 2, 2, 2, 2, 2, 0}
-	rows := economyRows(t, s.must(append(args, "--json")...))
+	rows := economyRows(t, s.must(append(args, "-o", "json")...))
 	for i, row := range rows {
 		if len(rows) != len(want) || row.HiddenUnseen != 0 || row.InterruptedUnseen != want[i] {
 			t.Errorf("%+v, want %d", row, want)

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"syscall"
+
+	"github.com/alecthomas/kong"
 )
 
 // Exit codes. Part of the tool's promise to scripts: they never change their meaning.
@@ -25,10 +28,14 @@ const (
 var errInterrupted = errors.New("interrupted")
 
 // errProblems says that verify found problems; they are printed already.
-var errProblems = errors.New("problems were found in the stored transcripts; keep a copy of the store's folder as it is, run verify --all, which names damaged files, and go back to a backup")
+var errProblems = errors.New("problems were found in the stored transcripts; keep a copy of the store's folder as it is, run verify --all, which names damaged files, and see docs/operations.md for what to do about each kind")
 
 // usageError is a mistake on the command line or in the environment.
-type usageError struct{ err error }
+type usageError struct {
+	err error
+	// command is the one that was called, in words; empty where none is known.
+	command string
+}
 
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
@@ -41,7 +48,27 @@ func (e *inputError) Unwrap() error { return e.err }
 
 func inputf(format string, args ...any) error { return &inputError{fmt.Errorf(format, args...)} }
 
-func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+func usagef(format string, args ...any) error { return &usageError{err: fmt.Errorf(format, args...)} }
+
+// of is an error of a command: one about its flags or arguments names it in what to do next.
+func of(command *kong.Context, err error) error {
+	var usage *usageError
+	if called := words(command); called != "help" && errors.As(err, &usage) && usage.command == "" {
+		usage.command = called
+	}
+	return err
+}
+
+// words are those of a command, such as "alias set".
+func words(command *kong.Context) string {
+	var names []string
+	for _, step := range command.Path {
+		if step.Command != nil {
+			names = append(names, step.Command.Name)
+		}
+	}
+	return strings.Join(names, " ")
+}
 
 // report prints an error with what to do next, and returns the exit code. A reader of standard output that went away
 // is no failure: it has read what it wanted.
@@ -55,9 +82,9 @@ func report(stderr io.Writer, err error) int {
 		return code
 	}
 	text, hint := explain(err)
-	fmt.Fprintln(stderr, "transcriptctl:", text)
+	fmt.Fprintln(stderr, "transcriptctl:", visible(text))
 	if hint != "" {
-		fmt.Fprintln(stderr, hint)
+		fmt.Fprintln(stderr, visible(hint))
 	}
 	return code
 }
@@ -71,12 +98,17 @@ func exitCode(err error) int {
 		return exitOK
 	case errors.Is(err, errInterrupted), errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case errors.Is(err, errDiverged):
+	case errors.Is(err, errDiverged), errors.Is(err, errAliasesElsewhere):
 		return exitConflict
+	case errors.Is(err, errNotServing):
+		return exitUnavailable
 	case errors.As(err, &usage), errors.As(err, &input), errors.As(err, &bad):
 		return exitUsage
 	case errors.Is(err, errProblems), errors.Is(err, errAudit), errors.Is(err, errUnexplained):
 		return exitDamaged
+	}
+	if code := archiveExitCode(err); code != exitOK {
+		return code
 	}
 	if code := tokenExitCode(err); code != exitOK {
 		return code
@@ -88,18 +120,31 @@ func exitCode(err error) int {
 func explain(err error) (text, hint string) {
 	var usage *usageError
 	var bad *badLine
+	var suggested *suggestion
 	switch {
+	case errors.As(err, &suggested):
+		text, hint = explain(suggested.err)
+		return text, suggested.hint(hint)
 	case errors.As(err, &usage):
-		return err.Error(), "Run transcriptctl --help, or transcriptctl COMMAND --help, for flags and examples."
+		if usage.command == "" {
+			return err.Error(), "Run transcriptctl --help for commands and flags."
+		}
+		return err.Error(), "Run transcriptctl " + usage.command + " --help for flags and examples."
 	case errors.Is(err, errDiverged):
 		return err.Error(), "Compare with 'transcriptctl export --chat ID'. Give --move to point the alias to this one (its history " +
 			"keeps the other), or --skip-bad to leave such lines out."
 	case errors.As(err, &bad):
 		text, _ = explainRemote(err)
-		return text, "Mend the line, or give --skip-bad to leave such lines out. Run it again to go on: nothing is stored twice."
+		if errors.Is(err, errNotJSON) {
+			hint = `A line is {"id": ..., "messages": [...]}, or as --form says. `
+		}
+		return text, hint + "Mend the line, or give --skip-bad to leave such lines out. Run it again to go on: nothing is stored twice."
 	}
 	if text, hint = explainToken(err); text != "" {
 		return text, hint
+	}
+	if hint = archiveHint(err); hint != "" {
+		return err.Error(), hint
 	}
 	return explainRemote(err)
 }

@@ -35,12 +35,12 @@ func (s *faultyStore) Commit(ctx context.Context, namespace string, c *chainstor
 func (s *faultyStore) Verify(_ context.Context, check chainstore.Check, _ chainstore.Judge, report func(chainstore.VerifyReport) error) error {
 	if check.WholeStore {
 		return report(chainstore.VerifyReport{Files: 1, Namespaces: 2, Nodes: 7, Entries: 8, Problems: []chainstore.Problem{
-			{What: "a file"}, {Namespace: "team-a", HasNode: true, Node: chainstore.ID{0xab}, What: "a node"},
+			{Kind: chainstore.ProblemFile, What: "a file"}, {Namespace: "team-a", HasNode: true, Node: chainstore.ID{0xab}, What: "a node"},
 		}})
 	}
 	found := make([]chainstore.Problem, s.problems)
 	for i := range found {
-		found[i] = chainstore.Problem{What: fmt.Sprintf("problem %d", i)}
+		found[i] = chainstore.Problem{Kind: chainstore.ProblemIndex, What: fmt.Sprintf("problem %d", i)}
 	}
 	return report(chainstore.VerifyReport{Nodes: 7, Entries: 8, Problems: found})
 }
@@ -96,7 +96,7 @@ func TestUnreachable(t *testing.T) {
 func TestVerifyProblems(t *testing.T) {
 	s := serveStore(t, &faultyStore{Store: memstore.New(memstore.Options{}), problems: 2})
 	r := s.run("verify")
-	want := "-             problem 0\n-             problem 1\n7 nodes and 8 index entries checked, 2 problems\n"
+	want := "NODE          KIND      PROBLEM\n-             index     problem 0\n-             index     problem 1\n7 nodes and 8 index entries checked, 2 problems\n"
 	if r.code != exitDamaged || r.out != want {
 		t.Errorf("exit code %d, %q, %q", r.code, r.out, r.notes)
 	}
@@ -110,7 +110,7 @@ func TestVerifyProblems(t *testing.T) {
 func TestVerifyAll(t *testing.T) {
 	s := serveStore(t, &faultyStore{Store: memstore.New(memstore.Options{})})
 	r := s.run("verify", "--all")
-	want := "-  -             a file\nteam-a  ab0000000000  a node\n1 file, 2 namespaces, 7 nodes and 8 index entries checked, 2 problems\n"
+	want := "NAMESPACE  NODE          KIND      PROBLEM\n-          -             file      a file\nteam-a     ab0000000000  -         a node\n1 file, 2 namespaces, 7 nodes and 8 index entries checked, 2 problems\n"
 	if r.code != exitDamaged || r.out != want {
 		t.Errorf("exit code %d, %q, %q", r.code, r.out, r.notes)
 	}

@@ -13,7 +13,7 @@ import (
 
 type importCommand struct {
 	Files      []string `arg:"" optional:"" name:"file" help:"JSON lines, gzipped or not; - or nothing: standard input."`
-	Format     string   `default:"openai" enum:"openai" help:"The form of a line: openai, {\"id\": ..., \"messages\": [...]}."`
+	Form       string   `default:"openai" enum:"openai,anthropic,responses" aliases:"format" placeholder:"FORM" help:"The form of a line: openai, {\"id\": ..., \"messages\": [...]}; anthropic, which has a member system, too; or responses, {\"id\": ..., \"items\": [...]}. Default: ${default}."`
 	Workers    uint     `default:"8" placeholder:"N" help:"Conversations that are stored at once, 1 to 64."`
 	SkipBad    bool     `help:"Leave out lines that are malformed, refused or diverged, say which, and go on."`
 	Check      bool     `help:"Assemble before every assistant message and at each end, and compare with the list as it is in the file; tell where and why they differ."`
@@ -23,7 +23,7 @@ type importCommand struct {
 }
 
 func (c *importCommand) Help() string {
-	return `A line is a conversation; its members id and messages are stored, others are not. Each message becomes a node, consecutive tool messages become one. The alias chat/ID points to the end.
+	return `A line is a conversation; its id and messages are stored (and Anthropic's system prompt), other members are not. What is not stored as it is written is told at the end. Each message becomes a node, consecutive tool messages become one. The alias chat/ID points to the end.
 
 The member timestamp of a message, else created_at, is when it was sent: a number of seconds or milliseconds since 1970, or RFC 3339. Times that are in no such form, or in another member, are told at the end.
 
@@ -36,6 +36,7 @@ Conversations that begin with the same messages share the nodes of these. With -
     transcriptctl import conversations.jsonl.gz
     transcriptctl import --workers 16 --skip-bad data/*.jsonl.gz
     transcriptctl import --check conversations.jsonl.gz
+    transcriptctl import --form anthropic requests.jsonl
     transcriptctl import --time-member create_time conversations.jsonl.gz
     zstd -dc big.jsonl.zst | transcriptctl import -`
 }
@@ -56,7 +57,7 @@ func (c *importCommand) Run(ctx context.Context, s *session) error {
 		files = []string{"-"}
 	}
 	i := &importer{
-		session: s, move: c.Move, apart: c.Apart, skipBad: c.SkipBad, checks: c.Check, line: newProgress(s.notes),
+		session: s, form: formNamed(c.Form), move: c.Move, apart: c.Apart, skipBad: c.SkipBad, checks: c.Check, line: newProgress(s.notes),
 		room: semaphore.NewWeighted(maxInFlight), tally: newTally(), times: newTimeMembers(c.TimeMember),
 	}
 	defer i.line.clear()
@@ -74,6 +75,7 @@ func (c *importCommand) Run(ctx context.Context, s *session) error {
 // importer stores conversations.
 type importer struct {
 	*session
+	form                 *form
 	move, apart, skipBad bool
 	// checks says that every request is compared with the list.
 	checks bool
@@ -132,7 +134,7 @@ const queueLength = 32
 
 // readFile yields the conversations of a file. The bytes of each take room until work gives it back.
 func (i *importer) readFile(ctx context.Context, file string, yield func(*conversation) error) error {
-	return i.conversations(ctx, file, func(c *conversation) error {
+	return i.conversations(ctx, file, i.form, func(c *conversation) error {
 		c.order = i.tally.read(c)
 		if err := i.room.Acquire(ctx, c.room()); err != nil {
 			return err
@@ -167,5 +169,5 @@ func (i *importer) judge(err error) error {
 	return nil
 }
 
-// since is how long something took, for people.
-func since(start time.Time) string { return fmt.Sprintf("%.1f s", time.Since(start).Seconds()) }
+// took is how long something took, for people.
+func took(start time.Time) string { return fmt.Sprintf("%.1f s", time.Since(start).Seconds()) }

@@ -41,7 +41,7 @@ func BenchmarkImport(b *testing.B) {
 func lineBytes(b *testing.B, files []string) (n int64) {
 	b.Helper()
 	for _, file := range files {
-		err := new(session).conversations(b.Context(), file, func(c *conversation) error {
+		err := new(session).conversations(b.Context(), file, formNamed(formOpenAI), func(c *conversation) error {
 			n += int64(c.bytes)
 			return c.bad
 		})

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"google.golang.org/grpc/codes"
@@ -24,12 +25,14 @@ import (
 
 // conversation is a line that is to be stored.
 type conversation struct {
-	place    string // FILE:LINE
-	order    int64  // that of the lines that were read
-	id       string
-	alias    string
-	messages json.RawMessage
-	bytes    int
+	place string // FILE:LINE
+	order int64  // that of the lines that were read
+	id    string
+	alias string
+	form  *form
+	// members are those of the line that the form reads.
+	members map[string]json.RawMessage
+	bytes   int
 	// unkept are the members of the line that are not stored.
 	unkept []string
 	// bad is what is wrong with the line; then it has no id.
@@ -39,11 +42,17 @@ type conversation struct {
 // file is the name of the file that the line is of.
 func (c *conversation) file() string { return c.place[:strings.LastIndexByte(c.place, ':')] }
 
+// line is the number of the line.
+func (c *conversation) line() int {
+	n, _ := strconv.Atoi(c.place[strings.LastIndexByte(c.place, ':')+1:]) // place ends in a number
+	return n
+}
+
 // room is what the conversation counts of maxInFlight.
 func (c *conversation) room() int64 { return min(int64(c.bytes), maxInFlight) }
 
 // conversations yields the lines of a file, malformed ones too, until yield fails.
-func (s *session) conversations(ctx context.Context, file string, yield func(*conversation) error) (err error) {
+func (s *session) conversations(ctx context.Context, file string, form *form, yield func(*conversation) error) (err error) {
 	r, place, err := s.openInput(ctx, file)
 	if err != nil {
 		return err
@@ -61,9 +70,9 @@ func (s *session) conversations(ctx context.Context, file string, yield func(*co
 		if err != nil && !errors.Is(err, errLineTooLong) {
 			return err
 		}
-		c := &conversation{place: l.at(), bad: err}
+		c := &conversation{place: l.at(), form: form, bad: err}
 		if err == nil {
-			c = readConversation(l.at(), line)
+			c = readConversation(l.at(), form, line)
 		}
 		if err := yield(c); err != nil {
 			return err
@@ -72,8 +81,8 @@ func (s *session) conversations(ctx context.Context, file string, yield func(*co
 }
 
 // readConversation takes a line apart.
-func readConversation(place string, line []byte) *conversation {
-	c := &conversation{place: place, bytes: len(line) + 1}
+func readConversation(place string, form *form, line []byte) *conversation {
+	c := &conversation{place: place, form: form, bytes: len(line) + 1}
 	c.bad = c.read(line)
 	return c
 }
@@ -89,15 +98,26 @@ func (c *conversation) read(line []byte) error {
 	if c.alias, err = chatAlias(c.id); err != nil {
 		return err
 	}
-	if c.messages = members["messages"]; c.messages == nil {
-		return fmt.Errorf("%w: messages is not there", errNotJSON)
+	if members[c.form.list] == nil {
+		return c.form.missing(members)
 	}
+	c.members = members
 	for name := range members {
-		if name != "id" && name != "messages" {
+		if !c.form.has(name) {
 			c.unkept = append(c.unkept, name)
+			delete(members, name)
 		}
 	}
 	return nil
+}
+
+// parse reads the messages.
+func (c *conversation) parse() ([]*transcriptv1.Message, openai.Report, error) {
+	messages, report, err := c.form.parse(c.members)
+	if err == nil && len(messages) == 0 {
+		err = fmt.Errorf("%w: %s is an empty list", errNotJSON, c.form.list)
+	}
+	return messages, report, err
 }
 
 // chain is the nodes that a conversation becomes, root first, with their ids and sizes.
@@ -192,10 +212,7 @@ func nodesOf(messages []*transcriptv1.Message) (nodes [][]*transcriptv1.Message)
 	return append(nodes, messages[begin:])
 }
 
-var (
-	errNoMessages = fmt.Errorf("%w: messages is an empty list", errNotJSON)
-	errDiverged   = errors.New("this conversation is stored with other messages, or in other nodes")
-)
+var errDiverged = errors.New("this conversation is stored with other messages, or in other nodes")
 
 // attempts is how often a conversation is decided anew whose alias moved meanwhile.
 const attempts = 5
@@ -205,10 +222,7 @@ func (i *importer) store(ctx context.Context, c *conversation) error {
 	if c.bad != nil {
 		return &badLine{c.place, c.bad}
 	}
-	messages, report, err := openai.Parse(c.messages)
-	if err == nil && len(messages) == 0 {
-		err = errNoMessages
-	}
+	messages, report, err := c.parse()
 	if err != nil {
 		return &badLine{c.place, err}
 	}
@@ -231,7 +245,8 @@ func (i *importer) store(ctx context.Context, c *conversation) error {
 		if err != nil {
 			return err
 		}
-		i.tally.stored(fate, created, len(chain.nodes)-created, len(report.Changes))
+		i.tally.stored(fate, created, len(chain.nodes)-created)
+		i.tally.converted(c, report)
 		i.tally.times(c.file(), chain.notes, unread)
 		if i.checks {
 			return i.check(ctx, c, chain)
@@ -332,7 +347,7 @@ func (i *importer) storedNodes(ctx context.Context, head string) (nodes []stored
 			return nil, err
 		}
 		for _, info := range frame.Nodes {
-			n := min(int(info.GetMessageCount()), len(messages))
+			n := ownMessages(info, len(messages))
 			nodes = append(nodes, storedNode{
 				id: info.GetNodeId(), payload: bytes.Join(messages[:n], nil), compaction: info.GetEnvelope().GetCoversThroughId() != "",
 			})

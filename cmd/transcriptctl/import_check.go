@@ -15,11 +15,13 @@ var errUnexplained = errors.New("the effective view differs from the list in a w
 
 // difference is a place where an effective view differs from the flat list of messages, as printed with --output json.
 type difference struct {
-	Place string `json:"place"`
+	// File and Line are where the conversation is.
+	File  string `json:"file"`
+	Line  int    `json:"line"`
 	Alias string `json:"alias"`
 	// Request counts the conversation's requests from 1: the first that differs so. The last is that at the End.
 	Request int  `json:"request"`
-	End     bool `json:"end,omitempty"`
+	End     bool `json:"atEnd,omitempty"`
 	// Message is the message in the list, from 0, that is left out, or before which results are added.
 	Message int    `json:"message"`
 	Why     string `json:"why"`
@@ -28,8 +30,8 @@ type difference struct {
 	order int64
 }
 
-// text is the difference for people.
-func (d *difference) text() string {
+// cells are the difference for people.
+func (d *difference) cells() []string {
 	what := "left out"
 	if d.Why == "unanswered_call" {
 		what = count(int64(d.Count), "stand-in") + " for missing results before it"
@@ -38,8 +40,7 @@ func (d *difference) text() string {
 	if d.End {
 		end = " (the end)"
 	}
-	return fmt.Sprintf("%s  %s  request %d%s  message %d: %s (%s)",
-		d.Place, name(d.Alias), d.Request, end, d.Message, d.Why, what)
+	return []string{fmt.Sprintf("%s:%d", d.File, d.Line), name(d.Alias), fmt.Sprintf("%d%s", d.Request, end), fmt.Sprint(d.Message), d.Why + " (" + what + ")"}
 }
 
 // isAnswer tells whether a message is a model's, which was asked for it.
@@ -153,7 +154,7 @@ func (k *checker) explain(ctx context.Context, head string, repairs []repair, re
 		}
 		k.why[r] = why
 		k.tally.differs(difference{
-			Place: k.c.place, Alias: k.c.alias, Request: k.requests, End: k.end, Message: r.message, Why: why,
+			File: k.c.file(), Line: k.c.line(), Alias: k.c.alias, Request: k.requests, End: k.end, Message: r.message, Why: why,
 			Count: r.count(), order: k.c.order,
 		})
 	}

@@ -118,7 +118,7 @@ func TestCheckForged(t *testing.T) {
 func TestCheckEnd(t *testing.T) {
 	differs := func(request, message, count int, why string) []difference {
 		return []difference{{
-			Place: "standard input:1", Alias: "chat/1", Request: request, End: true, Message: message, Why: why, Count: count,
+			File: "standard input", Line: 1, Alias: "chat/1", Request: request, End: true, Message: message, Why: why, Count: count,
 		}}
 	}
 	for _, test := range []struct {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/transcriptd/transcriptd/client/openai"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -32,8 +33,7 @@ type tally struct {
 	bad            int64
 	created, there int64
 	bytes          int64
-	surrogates     int64
-	unkept         map[string]bool
+	changes        changes
 	// timesRead are the times that became notes; unread those that were not read, of as many kinds as are remembered, and of more.
 	timesRead, moreUnread int64
 	unread                map[unreadTime]int64
@@ -83,10 +83,14 @@ func (t *tally) printDifferences(s *session) error {
 	slices.SortStableFunc(t.differences, func(a, b difference) int {
 		return cmp.Compare(a.order, b.order)
 	})
+	rows := make([][]string, len(t.differences))
 	for i := range t.differences {
-		d := &t.differences[i]
-		err := s.printJSONOr(d, d.text())
-		if err != nil {
+		rows[i] = t.differences[i].cells()
+	}
+	print := s.table(left("PLACE"), left("ALIAS"), left("REQUEST"), right("MESSAGE"), left("DIFFERENCE"))
+	print.fit(rows)
+	for i := range t.differences {
+		if err := print.print(&t.differences[i], rows[i]...); err != nil {
 			return err
 		}
 	}
@@ -97,11 +101,8 @@ func (t *tally) printDifferences(s *session) error {
 }
 
 func newTally() *tally {
-	return &tally{start: time.Now(), fates: map[fate]int64{}, unkept: map[string]bool{}, unread: map[unreadTime]int64{}}
+	return &tally{start: time.Now(), fates: map[fate]int64{}, unread: map[unreadTime]int64{}}
 }
-
-// maxUnkept is how many names of members that are not stored are remembered.
-const maxUnkept = 20
 
 // read counts a line that was read, and tells which it is.
 func (t *tally) read(c *conversation) (order int64) {
@@ -109,22 +110,26 @@ func (t *tally) read(c *conversation) (order int64) {
 	defer t.mu.Unlock()
 	t.lines++
 	t.bytes += int64(c.bytes)
-	for _, name := range c.unkept {
-		if len(t.unkept) < maxUnkept {
-			t.unkept[name] = true
-		}
+	for _, member := range c.unkept {
+		t.changes.add(t.lines, notStored, member, c.place)
 	}
 	return t.lines
 }
 
 // stored counts a conversation with its nodes.
-func (t *tally) stored(f fate, created, there, surrogates int) {
+func (t *tally) stored(f fate, created, there int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.fates[f]++
 	t.created += int64(created)
 	t.there += int64(there)
-	t.surrogates += int64(surrogates)
+}
+
+// converted counts what the conversion of a conversation changed.
+func (t *tally) converted(c *conversation, report openai.Report) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.changes.report(c.order, c.place, report)
 }
 
 // maxUnread is how many kinds of times that were not read are remembered.
@@ -201,29 +206,31 @@ func (t *tally) text(place string) string {
 
 // importSummary is what import prints with --output json.
 type importSummary struct {
-	Conversations int64 `json:"conversations"`
-	New           int64 `json:"new"`
-	Grown         int64 `json:"grown"`
-	Unchanged     int64 `json:"unchanged"`
-	Behind        int64 `json:"behind"`
-	Moved         int64 `json:"moved"`
-	BadLines      int64 `json:"badLines"`
+	Conversations int64 `json:"conversations,string"`
+	New           int64 `json:"new,string"`
+	Grown         int64 `json:"grown,string"`
+	Unchanged     int64 `json:"unchanged,string"`
+	Behind        int64 `json:"behind,string"`
+	Moved         int64 `json:"moved,string"`
+	BadLines      int64 `json:"badLines,string"`
 	// Times are the times of messages that were read, TimesNotRead those that were not; absent where there are none.
-	Times        int64   `json:"times,omitempty"`
-	TimesNotRead int64   `json:"timesNotRead,omitempty"`
-	NodesCreated int64   `json:"nodesCreated"`
-	NodesThere   int64   `json:"nodesThere"`
-	Bytes        int64   `json:"bytes"`
+	Times        int64   `json:"times,string,omitempty"`
+	TimesNotRead int64   `json:"timesNotRead,string,omitempty"`
+	NodesCreated int64   `json:"nodesCreated,string"`
+	NodesThere   int64   `json:"nodesThere,string"`
+	Bytes        int64   `json:"bytes,string"`
 	Seconds      float64 `json:"seconds"`
+	// Changes are what is not stored as the lines have it; absent where all is.
+	Changes []*changed `json:"changes,omitempty"`
 	// Check is what --check compared; absent without it.
 	Check *checkSummary `json:"check,omitempty"`
 }
 
 // checkSummary is what import --check prints beside.
 type checkSummary struct {
-	Requests         int64 `json:"requests"`
-	Differing        int64 `json:"differing"`
-	BehindCompaction int64 `json:"behindCompaction"`
+	Requests         int64 `json:"requests,string"`
+	Differing        int64 `json:"differing,string"`
+	BehindCompaction int64 `json:"behindCompaction,string"`
 }
 
 // check is what was compared; nil where nothing was to be.
@@ -236,13 +243,7 @@ func (t *tally) check(checks bool) *checkSummary {
 
 // print prints the sums.
 func (t *tally) print(s *session, checks bool) error {
-	if t.surrogates > 0 {
-		s.remark("lone surrogates in %s became U+FFFD", count(t.surrogates, "string"))
-	}
-	if len(t.unkept) > 0 {
-		names := slices.Sorted(maps.Keys(t.unkept))
-		s.remark("members of lines that are not stored: %s", name(strings.Join(names, ", ")))
-	}
+	t.changes.remark(s)
 	t.remarkTimes(s)
 	if err := t.printDifferences(s); err != nil {
 		return err
@@ -250,6 +251,7 @@ func (t *tally) print(s *session, checks bool) error {
 	if s.json {
 		return s.printJSON(importSummary{
 			Check:         t.check(checks),
+			Changes:       t.changes.list(),
 			Conversations: t.conversations(), New: t.fates[fateNew], Grown: t.fates[fateGrown],
 			Unchanged: t.fates[fateSame], Behind: t.fates[fateBehind], Moved: t.fates[fateMoved], BadLines: t.bad,
 			Times: t.timesRead, TimesNotRead: t.timesNotRead(),
@@ -260,7 +262,7 @@ func (t *tally) print(s *session, checks bool) error {
 		{"conversations", fmt.Sprintf("%d (%s)", t.conversations(), t.fateText())},
 		{"bad lines", fmt.Sprint(t.bad)},
 		{"nodes", fmt.Sprintf("%d created, %d there already", t.created, t.there)},
-		{"read", size(t.bytes) + " in " + since(t.start)},
+		{"read", size(t.bytes) + " in " + took(t.start)},
 	}
 	if read, not := t.timesRead, t.timesNotRead(); read+not > 0 {
 		rows = append(rows, [2]string{"times", fmt.Sprintf("%d read, %d not read", read, not)})

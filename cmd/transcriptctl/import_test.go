@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -105,7 +106,7 @@ func TestImportAgain(t *testing.T) {
 				got := r.sums(t)
 				test.want.Bytes, test.want.Seconds = got.Bytes, got.Seconds
 				test.want.Conversations = 1 - test.want.BadLines
-				if got != test.want {
+				if !reflect.DeepEqual(got, test.want) {
 					t.Errorf("got %+v, want %+v", got, test.want)
 				}
 			}
@@ -340,7 +341,7 @@ func TestImportWorkers(t *testing.T) {
 		s := newStack(t)
 		got := s.importText(text, "--workers", workers).sums(t)
 		got.Seconds = want.Seconds
-		if got != want || s.nodes() != want.NodesCreated {
+		if !reflect.DeepEqual(got, want) || s.nodes() != want.NodesCreated {
 			t.Errorf("%s workers: %+v and %d nodes, want %+v", workers, got, s.nodes(), want)
 		}
 		if s.must("export") != one.must("export") {

@@ -36,7 +36,7 @@ type unreadTime struct{ file, member, form string }
 // those that have none.
 func (t timeMembers) notes(messages []*transcriptv1.Message) (notes []*transcriptv1.MessageNote, unread []unreadTime) {
 	for i, m := range messages {
-		at, no := t.read(m.GetExtras())
+		at, no := t.readMessage(m)
 		switch {
 		case no.member != "":
 			unread = append(unread, no)
@@ -51,6 +51,34 @@ func (t timeMembers) notes(messages []*transcriptv1.Message) (notes []*transcrip
 		}
 	}
 	return notes, unread
+}
+
+// readMessage is the time of a message, or the one that was not read. Where a form has the members of what the message is of in those of
+// another, a result of Anthropic's or the first item of a turn in Responses, these tell it.
+func (t timeMembers) readMessage(m *transcriptv1.Message) (at *timestamppb.Timestamp, unread unreadTime) {
+	first := ""
+	if len(m.GetParts()) > 0 {
+		first = inner(m.GetParts()[0].GetExtras(), "item")
+	}
+	for _, extras := range []string{m.GetExtras(), inner(m.GetExtras(), "message"), first} {
+		found, no := t.read(extras)
+		if found != nil {
+			return found, unreadTime{}
+		}
+		if unread.member == "" {
+			unread = no
+		}
+	}
+	return nil, unread
+}
+
+// inner is an object that is a member of extras; empty where there is none.
+func inner(extras, member string) string {
+	var members map[string]json.RawMessage
+	if extras == "" || json.Unmarshal([]byte(extras), &members) != nil {
+		return ""
+	}
+	return string(members[member])
 }
 
 // read is the time that a message's further members tell, or the one that was not read; neither where they have none.

@@ -219,7 +219,7 @@ func TestImportAgainKeepsTimes(t *testing.T) {
 		first := imports(whole, line)
 		times, export, head := whole.sentAt(id), whole.must("export", "--chat", id), whole.head(id)
 		again := imports(whole, line, rapid.SampledFrom([][]string{nil, {"--time-member", "create_time"}, {"--move"}}).Draw(t, "args")...)
-		if !strings.Contains(first.out, `"new":1`) || !strings.Contains(again.out, `"unchanged":1`) || !strings.Contains(again.out, `"nodesCreated":0`) {
+		if !strings.Contains(first.out, `"new":"1"`) || !strings.Contains(again.out, `"unchanged":"1"`) || !strings.Contains(again.out, `"nodesCreated":"0"`) {
 			t.Fatalf("first %s, again %s", first.out, again.out)
 		}
 		if got := whole.sentAt(id); fmt.Sprint(got) != fmt.Sprint(times) || whole.must("export", "--chat", id) != export || whole.head(id) != head {

@@ -3,14 +3,17 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"regexp"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protojson"
 
-	"github.com/transcriptd/transcriptd/client/openai"
+	"github.com/transcriptd/transcriptd/client"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -67,30 +70,88 @@ func (s *session) readAll(ctx context.Context, file string) (data []byte, place 
 	if len(data) > maxInput {
 		return nil, place, inputf("%s: holds more than %d MiB; a node's messages are at most 4 MiB", place, maxInput>>20)
 	}
+	if err != nil {
+		err = &inputError{err}
+	}
 	return data, place, err
 }
 
-// readMessages reads messages in OpenAI's form (a message, a list, or an object with messages) or as protojson.
-func readMessages(data []byte, format string, s *session) ([]*transcriptv1.Message, error) {
+// readMessages reads messages in the form of a provider or of people (a message, a list, or an object with the list), or as protojson. Without a
+// name the messages tell which it is.
+func readMessages(data []byte, name string, s *session) ([]*transcriptv1.Message, error) {
 	data = bytes.TrimSpace(data)
 	if len(data) == 0 {
 		return nil, usagef("there are no messages: give a FILE, pipe JSON in, or use --text")
 	}
-	if format == "protojson" {
+	if name == formProtoJSON {
 		payload := &transcriptv1.Payload{}
 		if err := protojson.Unmarshal(data, payload); err != nil {
 			return nil, inputf("not {\"messages\": [...]} as protojson%s", linePlace(err))
 		}
 		return payload.GetMessages(), nil
 	}
-	messages, report, err := readOpenAI(data)
+	if name == "" {
+		name = formOpenAI
+		if isSimple(data) {
+			name = formSimple
+		}
+	}
+	if name == formSimple {
+		messages, err := readSimple(data)
+		if err != nil {
+			return nil, &inputError{err}
+		}
+		return messages, nil
+	}
+	messages, report, err := formNamed(name).read(data)
 	if err != nil {
 		return nil, &inputError{err}
 	}
-	if len(report.Changes) > 0 {
-		s.remark("lone surrogates in %s became U+FFFD", count(int64(len(report.Changes)), "string"))
-	}
+	var changes changes
+	changes.report(0, "", report)
+	changes.remark(s)
 	return messages, nil
+}
+
+// isSimple tells whether messages are of the form for people: one of them has a member that only this form has, and none that OpenAI's has in
+// its place.
+func isSimple(data []byte) bool {
+	type members = map[string]json.RawMessage
+	var object struct{ Messages []members }
+	var list []members
+	if data[0] == '[' {
+		if json.Unmarshal(data, &list) != nil {
+			return false
+		}
+	} else if json.Unmarshal(data, &object) == nil && object.Messages != nil {
+		list = object.Messages
+	} else {
+		var one members
+		if json.Unmarshal(data, &one) != nil {
+			return false
+		}
+		list = []members{one}
+	}
+	has := func(m members, names ...string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { _, there := m[name]; return there })
+	}
+	return slices.ContainsFunc(list, func(m members) bool { return has(m, "text", "calls", "call_id") && !has(m, "content", "tool_calls") })
+}
+
+// readSimple reads a message of the form for people, a list, or an object with the list and nothing else.
+func readSimple(data []byte) ([]*transcriptv1.Message, error) {
+	if data[0] == '[' {
+		return client.ParseMessages(data)
+	}
+	members, err := topMembers(data)
+	if list, there := members["messages"]; err == nil && there {
+		if len(members) > 1 {
+			return nil, fmt.Errorf("%w: beside messages of the form simple no other member may stand", errNotJSON)
+		}
+		return client.ParseMessages(list)
+	}
+	m, err := client.ParseMessage(data)
+	return []*transcriptv1.Message{m}, err
 }
 
 // linePlace is the place that an error of protojson names; the rest of it shows content.
@@ -99,19 +160,4 @@ func linePlace(err error) string {
 		return " " + place
 	}
 	return ""
-}
-
-func readOpenAI(data []byte) ([]*transcriptv1.Message, openai.Report, error) {
-	if data[0] == '[' {
-		return openai.Parse(data)
-	}
-	members, err := topMembers(data)
-	if err != nil {
-		return nil, openai.Report{}, err
-	}
-	if list, ok := members["messages"]; ok {
-		return openai.Parse(list)
-	}
-	m, report, err := openai.ParseMessage(data)
-	return []*transcriptv1.Message{m}, report, err
 }

@@ -1,6 +1,43 @@
 package main
 
-import "iter"
+import (
+	"iter"
+	"regexp"
+
+	"github.com/alecthomas/kong"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// withLimits writes -5 as --limit=5 where a command has that flag, as other tools that list have it.
+func withLimits(k *kong.Kong, args []string) []string {
+	count := regexp.MustCompile(`^-[0-9]+$`)
+	line := &completion{at: k.Model.Node}
+	words := make([]string, len(args))
+	for i, word := range args {
+		bounded := line.asked == nil && !line.noFlags && count.MatchString(word) &&
+			line.flag(func(f *kong.Flag) bool { return f.Name == "limit" }) != nil
+		if words[i] = word; bounded {
+			words[i] = "--limit=" + word[1:]
+		}
+		line.pass(words[i])
+	}
+	return words
+}
+
+// since are the entries of a listing from a time on. Where they are sorted, the newest first, the first that is older ends them.
+func since[T any](f sinceFlag, entries iter.Seq2[T, error], sorted bool, at func(T) *timestamppb.Timestamp) iter.Seq2[T, error] {
+	if f.Since == nil {
+		return entries
+	}
+	return func(yield func(T, error) bool) {
+		for entry, err := range entries {
+			old := err == nil && !f.has(at(entry))
+			if old && sorted || !old && !yield(entry, err) {
+				return
+			}
+		}
+	}
+}
 
 // printSome prints the first n entries of a listing, each as it comes; 0: all. It tells how many.
 func printSome[T any](s *session, entries iter.Seq2[T, error], n uint, print func(T) error) (printed uint, err error) {

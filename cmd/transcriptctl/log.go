@@ -13,12 +13,14 @@ import (
 type logCommand struct {
 	Ref   string `arg:"" help:"The node that the chain ends in."`
 	Limit uint   `short:"n" placeholder:"N" help:"At most this many nodes. Default: all, to the root."`
+	sinceFlag
 }
 
 func (c *logCommand) Help() string {
 	return `A line a node, newest first: id, time of the first put, roles, beginning of the messages, aliases. Of a compaction node it says through which node it stands for what came before. Lines are printed as they are read, so a pager or head need not wait. Examples:
 
-    transcriptctl log chat/42 -n 20
+    transcriptctl log chat/42 -20
+    transcriptctl log chat/42 --since 2h
     transcriptctl log chat/42 | less
     transcriptctl log chat/42 --output json | jq -r .info.nodeId`
 }
@@ -33,7 +35,8 @@ func (c *logCommand) Run(ctx context.Context, s *session) error {
 	if s.json {
 		read = s.NodeInfo
 	}
-	_, err = printSome(s, climb(ctx, read, next), c.Limit, s.printLogEntry)
+	nodes := since(c.sinceFlag, climb(ctx, read, next), true, (*transcriptv1.GetNodeResponse).GetFirstPutAt)
+	_, err = printSome(s, nodes, c.Limit, s.logTable())
 	return err
 }
 
@@ -58,30 +61,32 @@ func climb(ctx context.Context, read readNode, from client.Ref) iter.Seq2[*trans
 	}
 }
 
-func (s *session) printLogEntry(n *transcriptv1.GetNodeResponse) error {
-	if s.json {
-		return s.printReply(n)
+// logTable prints nodes, a line each.
+func (s *session) logTable() func(*transcriptv1.GetNodeResponse) error {
+	t := s.table(nodeColumn(), timeColumn("PUT"), left("ROLES").wide(len("compaction")), left("MESSAGES"))
+	return func(n *transcriptv1.GetNodeResponse) error {
+		roles, says := nodeCells(n)
+		return t.print(n, short(n.GetInfo().GetNodeId()), clock(n.GetFirstPutAt()), roles, says)
 	}
-	return s.printLine("%s  %s  %s", short(n.GetInfo().GetNodeId()), clock(n.GetFirstPutAt()),
-		nodeLine(n))
 }
 
-// nodeLine is roles, beginning and aliases of a node.
-func nodeLine(n *transcriptv1.GetNodeResponse) string {
-	words := []string{fmt.Sprintf("%-9s", roleNames(n.GetRoles()))}
+// nodeCells are the roles of a node, and its beginning with its aliases.
+func nodeCells(n *transcriptv1.GetNodeResponse) (roles, says string) {
+	var words []string
+	roles = roleNames(n.GetRoles())
 	if through := n.GetInfo().GetEnvelope().GetCoversThroughId(); through != "" {
-		words = []string{compactionText(through)}
+		roles, words = "compaction", []string{throughText(through)}
 	} else if line := firstLine(n.GetMessages()); line != "" {
 		words = append(words, line)
 	}
 	if aliases := n.GetAliases(); len(aliases) > 0 {
 		words = append(words, aliasText(aliases, n.GetHasMoreAliases()))
 	}
-	return strings.TrimRight(strings.Join(words, "  "), " ")
+	return roles, strings.Join(words, "  ")
 }
 
-// compactionText marks a compaction node.
-func compactionText(through string) string { return "compaction through " + short(through) }
+// throughText tells what a compaction stands for.
+func throughText(through string) string { return "through " + short(through) }
 
 // firstLine is what the first message says that says anything.
 func firstLine(messages []*transcriptv1.Message) string {

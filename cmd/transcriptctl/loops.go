@@ -11,6 +11,7 @@ type loopsCommand struct {
 	Limit  *uint  `short:"n" placeholder:"N" help:"List at most this many; 0: all. Default: 20, and a remark where there is more; with --stale all."`
 	Redact bool   `help:"Replace secrets in what is shown."`
 	Chars  int32  `name:"argument-chars" placeholder:"N" help:"With json: show the first N code points of the arguments of each call, at most 2000."`
+	sinceFlag
 	staleFlags
 }
 
@@ -20,6 +21,7 @@ func (c *loopsCommand) Help() string {
 With --stale it is a guard: it lists the aliases, of all chains or of those under a PREFIX, whose last run loop is open and behind which nothing but compactions was put for longer, by the server's clock. With --end it ends these runs, each with all aliases of its head, on condition that they point there still: a run that somebody works on meanwhile "moved on", and nothing is written. Examples:
 
     transcriptctl loops chat/42
+    transcriptctl loops chat/42 -5 --since 2026-11-23
     transcriptctl loops --stale 1h
     transcriptctl loops --stale 1h --end cancelled chat/
     transcriptctl loops chat/42 --output json | jq -r 'select(.state == "RUN_LOOP_STATE_INTERRUPTED") | .first.nodeId'`
@@ -38,18 +40,15 @@ func (c *loopsCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	req := &transcriptv1.ListRunLoopsRequest{PreviewChars: 2 * previewRunes, Redact: c.Redact, ArgumentChars: c.Chars}
-	_, err = printListed(s, s.RunLoops(ctx, ref, req), c.Limit, func(l *transcriptv1.RunLoop) error {
-		if s.json {
-			return s.printReply(l)
-		}
+	t := s.table(nodeColumn(), timeColumn("STARTED"), left("STATE").wide(len("interrupted")), right("MESSAGES"), right("CALLS"), right("BYTES").wide(len("1023.9 KiB")), left("USER"))
+	loops := since(c.sinceFlag, s.RunLoops(ctx, ref, req), false, (*transcriptv1.RunLoop).GetStartedAt)
+	_, err = printListed(s, loops, c.Limit, func(l *transcriptv1.RunLoop) error {
 		calls := int64(len(l.GetToolCalls())) + int64(l.GetMoreToolCalls())
 		begins := preview(l.GetUserPreview())
 		if l.GetLeadIn() {
 			begins = "(lead-in)"
 		}
-		return s.printLine("%s  %s  %-11s  %s, %s, %s  %s", short(l.GetFirst().GetNodeId()), clock(l.GetStartedAt()),
-			standing(l), count(l.GetMessages(), "message"), count(calls, "call"),
-			size(l.GetBytes()), begins)
+		return t.print(l, short(l.GetFirst().GetNodeId()), clock(l.GetStartedAt()), standing(l), decimal(int64(l.GetMessages())), decimal(calls), size(l.GetBytes()), begins)
 	})
 	return err
 }

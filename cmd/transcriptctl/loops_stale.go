@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,14 +37,14 @@ func (c *loopsCommand) check() error {
 // staleLine is a stale run as json has it.
 type staleLine struct {
 	Alias       string  `json:"alias"`
-	NodeID      string  `json:"node_id"`
-	StartedAt   string  `json:"started_at"`
-	LastPutAt   string  `json:"last_put_at"`
-	IdleSeconds float64 `json:"idle_seconds"`
-	// Fate is "ended" or "moved_on"; empty where nothing is to be ended.
+	NodeID      string  `json:"nodeId"`
+	StartedAt   string  `json:"startedAt"`
+	LastPutAt   string  `json:"lastPutAt"`
+	IdleSeconds float64 `json:"idleSeconds"`
+	// Fate is "ended" or "movedOn"; empty where nothing is to be ended.
 	Fate    string   `json:"fate,omitempty"`
 	Outcome string   `json:"outcome,omitempty"`
-	EndedBy string   `json:"ended_by,omitempty"`
+	EndedBy string   `json:"endedBy,omitempty"`
 	Aliases []string `json:"aliases,omitempty"`
 }
 
@@ -52,6 +53,8 @@ type guard struct {
 	s    *session
 	end  string
 	line *progress
+	// table is what is printed.
+	table *table
 	// seen are the heads that were ended with all their aliases.
 	seen                map[string]bool
 	stale, ended, moved int64
@@ -59,16 +62,25 @@ type guard struct {
 
 // stale lists stale runs, and ends them where that is asked for.
 func (c *loopsCommand) stale(ctx context.Context, s *session) error {
+	prefix, err := plainAlias(c.Ref)
+	if err != nil {
+		return usagef("PREFIX %w", err)
+	}
 	g := &guard{s: s, end: c.End, line: newProgress(s.notes), seen: map[string]bool{}}
 	defer g.line.clear()
+	columns := []column{nodeColumn(), timeColumn("STARTED"), left("IDLE").wide(len("100h00m00s")), left("FATE").wide(len("cancelled")), left("ALIAS")}
+	if c.End == "" {
+		columns = slices.Delete(columns, 3, 4)
+	}
+	g.table = s.table(columns...)
 	limit := uint(0)
 	if c.Limit != nil {
 		limit = *c.Limit
 	}
 	runs := func(yield func(*client.AliasRun, error) bool) {
-		for run, err := range s.StaleRuns(ctx, client.AliasesWithPrefix(c.Ref), *c.Stale) {
-			if err == nil && g.seen[run.NodeId] {
-				continue // ended with the alias before
+		for run, err := range s.StaleRuns(ctx, client.AliasesWithPrefix(prefix), *c.Stale) {
+			if err == nil && (g.seen[run.NodeId] || !c.has(run.Loop.GetLastPutAt())) {
+				continue // ended with the alias before, or idle since longer than is asked for
 			}
 			if !yield(run, err) {
 				return
@@ -81,7 +93,7 @@ func (c *loopsCommand) stale(ctx context.Context, s *session) error {
 	case err != nil:
 		return err
 	case n == 0:
-		return s.remarkEmpty(ctx)
+		return s.remarkNone(ctx, aliasPrefix(prefix))
 	case g.end == "":
 		s.remark("%d listed; --end OUTCOME ends their runs", g.stale)
 	default:
@@ -97,26 +109,28 @@ func (g *guard) run(ctx context.Context, run *client.AliasRun) error {
 		Alias: run.Name, NodeID: run.NodeId, StartedAt: exact(run.Loop.GetStartedAt()), LastPutAt: exact(run.Loop.GetLastPutAt()),
 		IdleSeconds: run.Idle().Seconds(),
 	}
-	names, fate := name(run.Name), ""
+	cells := []string{short(run.NodeId), clock(run.Loop.GetStartedAt()), run.Idle().Round(time.Second).String()}
+	names := name(run.Name)
 	if g.end != "" {
 		ended, err := g.s.EndRun(ctx, run, client.Outcome(g.end))
 		switch {
 		case errors.Is(err, client.ErrAliasMoved):
 			g.moved++
-			l.Fate, fate = "moved_on", "moved on  "
+			l.Fate = "movedOn"
+			cells = append(cells, "moved on")
 		case err != nil:
 			return fmt.Errorf("%s: %w", name(run.Name), err)
 		default:
 			g.ended++
 			g.seen[run.NodeId] = !ended.MoreAliases
-			l.Fate, l.Outcome, l.EndedBy, l.Aliases = "ended", g.end, ended.NodeID, ended.Aliases
-			names, fate = joined(ended), g.end+"  "
+			l.Fate, l.Outcome, l.EndedBy, l.Aliases = "ended", "RUN_OUTCOME_"+strings.ToUpper(g.end), ended.NodeID, ended.Aliases
+			names = joined(ended)
+			cells = append(cells, g.end)
 		}
 	}
 	g.line.clear()
 	defer g.line.show(fmt.Sprintf("%d stale, %d ended", g.stale, g.ended))
-	return g.s.printJSONOr(l, fmt.Sprintf("%s  %s  idle %s  %s%s", short(run.NodeId), clock(run.Loop.GetStartedAt()),
-		run.Idle().Round(time.Second), fate, names))
+	return g.table.print(l, append(cells, names)...)
 }
 
 // joined are the aliases of a run that was ended.

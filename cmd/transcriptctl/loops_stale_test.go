@@ -30,7 +30,7 @@ func TestGuardLoses(t *testing.T) {
 	for _, alias := range []string{"chat/b", "chat/c"} {
 		s.must("put", "--text", alias, "--alias", alias)
 	}
-	waitFor(t, func() bool { return strings.Count(s.must("loops", "--stale", "0s"), "\n") == 2 })
+	waitFor(t, func() bool { return listedIn(s.must("loops", "--stale", "0s")) == 2 })
 	r := s.run("loops", "--stale", "0s", "--end", "cancelled", "--output", "json")
 	fates := map[string]string{}
 	for line := range strings.Lines(r.out) {
@@ -40,7 +40,7 @@ func TestGuardLoses(t *testing.T) {
 		}
 		fates[l.Alias] = l.Fate
 	}
-	if r.code != exitOK || fates["chat/b"] != "moved_on" || fates["chat/c"] != "ended" || !strings.Contains(r.notes, "1 run ended, 1 moved on") {
+	if r.code != exitOK || fates["chat/b"] != "movedOn" || fates["chat/c"] != "ended" || !strings.Contains(r.notes, "1 run ended, 1 moved on") {
 		t.Errorf("exit code %d, %v, %q", r.code, fates, r.notes)
 	}
 	if out := s.must("describe", "chat/b"); !strings.Contains(out, "loop: open") {
@@ -89,7 +89,7 @@ func TestPutWithoutMessages(t *testing.T) {
 		}
 	}
 	s.must(outcome...)
-	if out := s.must("loops", "chat/1"); strings.Count(out, "\n") != 1 || !strings.Contains(out, "stopped      1 message") {
+	if out := s.must("loops", "chat/1"); listedIn(out) != 1 || !strings.Contains(out, "  stopped             1  ") {
 		t.Errorf("the run is %s", out)
 	}
 }

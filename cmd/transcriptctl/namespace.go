@@ -28,12 +28,8 @@ func (c *namespaceListCommand) Help() string {
 
 // Run lists namespaces.
 func (c *namespaceListCommand) Run(ctx context.Context, s *session) error {
-	n, err := printSome(s, s.Namespaces(ctx), c.Limit, func(name string) error {
-		if s.json {
-			return s.printReply(&transcriptv1.NamespaceInfo{Name: name})
-		}
-		return s.printLine("%s", name)
-	})
+	t := s.table(left("NAMESPACE"))
+	n, err := printSome(s, s.Namespaces(ctx), c.Limit, func(name string) error { return t.print(&transcriptv1.NamespaceInfo{Name: name}, name) })
 	if err == nil && n == 0 {
 		s.remark("there is no namespace that you may read: nothing was ever put into one, or no grant of yours has the role read there")
 	}
@@ -41,7 +37,7 @@ func (c *namespaceListCommand) Run(ctx context.Context, s *session) error {
 }
 
 type namespaceSetCommand struct {
-	Name       string     `arg:"" help:"The namespace."`
+	Name       string     `arg:"" completes:"namespace" help:"The namespace."`
 	MaxNodes   *int64     `placeholder:"N" help:"At most N nodes; 0: no limit."`
 	MaxBytes   *byteCount `placeholder:"SIZE" help:"At most SIZE of messages, in bytes or as 64KiB, 500MiB, 1GiB, 2TiB; 0: no limit."`
 	MaxAliases *int64     `placeholder:"N" help:"At most N aliases; 0: no limit."`

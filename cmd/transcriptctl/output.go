@@ -34,14 +34,35 @@ func protoLine(m proto.Message) ([]byte, error) {
 	}
 	var line bytes.Buffer
 	err = json.Compact(&line, loose)
-	return line.Bytes(), err
+	return visibleJSON(line.Bytes()), err
+}
+
+// visibleJSON makes JSON safe for a terminal, by escapes that mean the same. What it is made of besides strings has no such characters.
+func visibleJSON(text []byte) []byte {
+	if bytes.IndexFunc(text, hidden) < 0 {
+		return text
+	}
+	var b bytes.Buffer
+	for _, r := range string(text) {
+		if hidden(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.Bytes()
 }
 
 // printJSON prints a value of the tool's own as one line of JSON.
 func (s *session) printJSON(v any) error {
-	e := json.NewEncoder(s.out)
+	var line bytes.Buffer
+	e := json.NewEncoder(&line)
 	e.SetEscapeHTML(false)
-	return e.Encode(v)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := s.out.Write(visibleJSON(line.Bytes()))
+	return err
 }
 
 // printJSONOr prints a value of the tool's own as a line of JSON where that is asked for, else a line of text.
@@ -54,12 +75,13 @@ func (s *session) printJSONOr(v any, text string) error {
 
 // printRows prints names and values in two columns.
 func (s *session) printRows(rows [][2]string) error {
-	width := 0
+	t := s.table(left(""), left(""))
+	t.headless = true
 	for _, r := range rows {
-		width = max(width, len(r[0]))
+		t.fit([][]string{r[:1]})
 	}
 	for _, r := range rows {
-		if _, err := fmt.Fprintf(s.out, "%-*s  %s\n", width, r[0], r[1]); err != nil {
+		if err := t.row(r[:]); err != nil {
 			return err
 		}
 	}

@@ -40,7 +40,7 @@ func (p *progress) show(text string) {
 		return
 	}
 	p.last, p.shown = time.Now(), true
-	fmt.Fprintf(p.w, "\r\x1b[K%s", text)
+	fmt.Fprintf(p.w, "\r\x1b[K%s", name(text))
 }
 
 // clear takes the line off, so that something else can be written.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -14,23 +15,26 @@ import (
 )
 
 type putCommand struct {
-	File   string   `arg:"" optional:"" help:"Where the messages are; - or nothing: standard input. Not with --text."`
-	Format string   `default:"openai" enum:"openai,protojson" help:"The messages' form: openai (a message, a list of messages, or an object with messages) or protojson ({\"messages\": [...]})."`
-	Role   string   `default:"user" enum:"system,developer,user,assistant,tool" help:"Of --text: system, developer, user, assistant or tool."`
-	Text   *string  `placeholder:"TEXT" help:"Put one message with this text."`
-	Bare   bool     `name:"no-messages" help:"Put metadata alone, such as an outcome, which ends a run."`
-	Parent string   `short:"p" placeholder:"REF" help:"The node to append to. Default: begin a chain."`
-	Alias  []string `short:"a" sep:"none" placeholder:"NAME" help:"Point this alias to the new node, in the same commit; may be repeated."`
+	File   string      `arg:"" optional:"" help:"Where the messages are; - or nothing: standard input. Not with --text."`
+	Form   string      `default:"" enum:"openai,anthropic,responses,simple,protojson," aliases:"format" placeholder:"FORM" help:"The messages' form: openai, anthropic or simple (a message, a list of messages, or an object with messages), responses (an item, a list of items, or an object with items) or protojson ({\"messages\": [...]}). Default: simple where a message has text or calls and neither content nor tool_calls, else openai."`
+	Role   string      `default:"user" enum:"system,developer,user,assistant,tool" help:"Of --text: system, developer, user, assistant or tool."`
+	Text   *string     `placeholder:"TEXT" help:"Put one message with this text."`
+	Bare   bool        `name:"no-messages" help:"Put metadata alone, such as an outcome, which ends a run."`
+	Parent string      `short:"p" placeholder:"REF" help:"The node to append to. Default: begin a chain."`
+	Alias  []aliasName `short:"a" sep:"none" completes:"alias" placeholder:"NAME" help:"Point this alias to the new node, in the same commit; may be repeated."`
 	conditionFlags
 	Metadata []string `short:"m" sep:"none" placeholder:"KEY=VALUE" help:"Metadata of the node; may be repeated."`
 	Salt     string   `placeholder:"HEX" help:"16 to 32 bytes that make an equal sibling a node of its own, in hex, or 'random'."`
 }
 
 func (c *putCommand) Help() string {
-	return `Putting what is there already writes nothing and tells its id. Examples:
+	return `A message of the form simple has a role, a text, and, of an assistant, calls with id, name and arguments, of a tool the call_id that it answers, and error: true where it failed; name is for all. Other members are refused.
+
+Putting what is there already writes nothing and tells its id. Examples:
 
     transcriptctl put --role system --text 'Be brief.' --alias chat/42 --if-new
     transcriptctl put --text 'What is a node?' --parent chat/42 --alias chat/42
+    echo '{"role": "tool", "call_id": "c1", "text": "4"}' | transcriptctl put --parent chat/42 --alias chat/42
     transcriptctl put answer.json --parent chat/42 --alias chat/42 --if-head 3f9a1c2b
     curl ... | jq .choices[0].message | transcriptctl put --parent chat/42 --alias chat/42
     transcriptctl put --no-messages --metadata run/end=stopped --parent chat/42 --alias chat/42
@@ -48,6 +52,9 @@ func (c *putCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
+	if c.Parent == "" && !c.given() {
+		s.remarkBegun(reply.GetAliases())
+	}
 	if s.json {
 		return s.printReply(reply.PutNodeResponse)
 	}
@@ -56,6 +63,15 @@ func (c *putCommand) Run(ctx context.Context, s *session) error {
 		rows = append(rows, [2]string{"alias", name(a.GetName()) + " " + aliasFate(a)})
 	}
 	return s.printRows(append(rows, counterRows(reply.GetCounters())...))
+}
+
+// remarkBegun says of aliases under which a chain was begun that they pointed to another.
+func (s *session) remarkBegun(aliases []*transcriptv1.AliasResult) {
+	for _, a := range aliases {
+		if a.GetPreviousId() != "" && a.GetChanged() {
+			s.remark("%s begins anew: what it had ends at %s; --parent %[1]s appends", name(a.GetName()), short(a.GetPreviousId()))
+		}
+	}
 }
 
 func (c *putCommand) node(ctx context.Context, s *session) (n client.Node, err error) {
@@ -79,7 +95,7 @@ func (c *putCommand) node(ctx context.Context, s *session) (n client.Node, err e
 	}
 	condition, err := c.condition(ctx, s)
 	for _, alias := range c.Alias {
-		n.Aliases = append(n.Aliases, client.AliasUpdate{Name: alias, If: condition})
+		n.Aliases = append(n.Aliases, client.AliasUpdate{Name: string(alias), If: condition})
 	}
 	return n, err
 }
@@ -106,7 +122,11 @@ func (c *putCommand) messages(ctx context.Context, s *session) ([]*transcriptv1.
 	if err != nil {
 		return nil, err
 	}
-	messages, err := readMessages(data, c.Format, s)
+	messages, err := readMessages(data, c.Form, s)
+	if errors.Is(err, errNotJSON) {
+		return nil, &suggestion{inputf("%s: %s", place, strings.Replace(err.Error(), errNotJSON.Error(), "not a message", 1)),
+			`A message is {"role": "user", "text": "Hello"}, or as --form says; --text puts a text as it is.`, true}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", place, err)
 	}

@@ -15,9 +15,9 @@ import (
 
 // reachFlags say which server is talked to, and how. Flags win over the environment, that over a context, and that over the defaults.
 type reachFlags struct {
-	Context   string `placeholder:"NAME" env:"TRANSCRIPTCTL_CONTEXT" help:"Reach the server as this context says, where no other flag does: see 'transcriptctl context'. Default: the one in use, unless --addr is given."`
+	Context   string `completes:"context" placeholder:"NAME" env:"TRANSCRIPTCTL_CONTEXT" help:"Reach the server as this context says, where no other flag does: see 'transcriptctl context'. Default: the one in use, unless --addr is given."`
 	Addr      string `placeholder:"HOST:PORT" env:"TRANSCRIPTCTL_ADDR" help:"The transcriptd to talk to; unix:///PATH for a socket. Default: 127.0.0.1:7420."`
-	Namespace string `placeholder:"NAME" env:"TRANSCRIPTCTL_NAMESPACE" help:"The namespace: 1 to 64 of a-z 0-9 . _ -. Default: default; of bench a new one."`
+	Namespace string `completes:"namespace" placeholder:"NAME" env:"TRANSCRIPTCTL_NAMESPACE" help:"The namespace: 1 to 64 of a-z 0-9 . _ -. Default: default; of bench a new one."`
 	TokenFile string `placeholder:"FILE" env:"TRANSCRIPTCTL_TOKEN_FILE" help:"Show the token in this file. Without, the one in TRANSCRIPTCTL_TOKEN, if there is one."`
 	TLS       bool   `name:"tls" env:"TRANSCRIPTCTL_TLS" help:"Talk by TLS, and trust whom this system trusts. --ca and --cert mean it too."`
 	CA        string `name:"ca" placeholder:"FILE" env:"TRANSCRIPTCTL_CA" help:"Talk by TLS, and trust the certificates in this file, in PEM, and no others."`
@@ -79,6 +79,18 @@ func (f *reachFlags) secure() bool { return f.TLS || f.CA != "" || f.Cert != "" 
 
 // options are those of the SDK that say the same.
 func (f *reachFlags) options() []client.Option {
+	options := f.anonymous()
+	switch token := strings.TrimSpace(os.Getenv(tokenVariable)); {
+	case f.TokenFile != "":
+		options = append(options, client.WithTokenFile(f.TokenFile))
+	case token != "":
+		options = append(options, client.WithToken(func(context.Context) (string, error) { return token, nil }))
+	}
+	return options
+}
+
+// anonymous are options without the token.
+func (f *reachFlags) anonymous() []client.Option {
 	var options []client.Option
 	if f.CA != "" {
 		options = append(options, client.WithCA(f.CA))
@@ -92,12 +104,6 @@ func (f *reachFlags) options() []client.Option {
 	if f.Insecure {
 		options = append(options, client.WithInsecure())
 	}
-	switch token := strings.TrimSpace(os.Getenv(tokenVariable)); {
-	case f.TokenFile != "":
-		options = append(options, client.WithTokenFile(f.TokenFile))
-	case token != "":
-		options = append(options, client.WithToken(func(context.Context) (string, error) { return token, nil }))
-	}
 	return options
 }
 
@@ -109,6 +115,9 @@ func (f *reachFlags) unreachable(err error) error {
 	if errors.Is(err, client.ErrInsecure) {
 		return usagef("--addr %s is not on this machine, and transcripts would travel there in plain text; "+
 			"give --tls or --ca, or --insecure if the network between is trusted", f.Addr)
+	}
+	if _, what, told := strings.Cut(err.Error(), "cannot be used: "); told && errors.Is(err, client.ErrBadTarget) {
+		return usagef("--addr %s: %s", f.Addr, what)
 	}
 	return usagef("--addr %s: %w", f.Addr, err)
 }

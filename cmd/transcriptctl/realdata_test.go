@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -102,7 +103,7 @@ func (s *stack) importAs(t *testing.T, args ...string) (sum importSummary) {
 func compareExport(t *testing.T, s *stack, want map[string]any) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "export.jsonl.gz")
-	s.must("export", "-o", file)
+	s.must("export", "--file", file)
 	got := map[string]any{}
 	lines := readRaw(t, file, got, rawTrie{})
 	equal := 0
@@ -193,7 +194,7 @@ func TestRealEconomy(t *testing.T) {
 	t.Setenv("TRANSCRIPTCTL_ADDR", "")
 	var out, notes bytes.Buffer
 	begin := time.Now()
-	if err := run(t.Context(), []string{"economy", "--json", file}, strings.NewReader(""), &out, &notes); err != nil {
+	if err := run(t.Context(), []string{"economy", "-o", "json", file}, strings.NewReader(""), &out, &notes); err != nil {
 		t.Fatal(err, notes.String())
 	}
 	t.Logf("%v\n%s%s", time.Since(begin).Round(time.Millisecond), out.String(), notes.String())
@@ -246,7 +247,7 @@ func TestRealCheck(t *testing.T) {
 	why, differing, atEnd := map[string]int{}, map[string]bool{}, 0
 	for _, d := range differences {
 		why[d.Why] += d.Count
-		differing[d.Place] = true
+		differing[fmt.Sprint(d.File, ":", d.Line)] = true
 		if d.End {
 			atEnd += d.Count
 		}

@@ -14,18 +14,30 @@ const (
 	prefixDigits = 6
 )
 
+// aliasMark is before an alias that could be taken for an id.
+const aliasMark = "alias:"
+
 // ref is the node that a REF on the command line names. What could be the beginning of an id is looked up as one, and
 // is an alias where no node has it and there is such an alias. An id that ref gives is whole.
 func (s *session) ref(ctx context.Context, text string) (client.Ref, error) {
-	if alias, ok := strings.CutPrefix(text, "alias:"); ok {
-		return client.ByAlias(alias), nil
-	}
-	id, forced := strings.CutPrefix(text, "node:")
+	alias, marked := strings.CutPrefix(text, aliasMark)
+	id, forced := strings.CutPrefix(text, nodeMark)
 	switch {
+	case alias == "" || id == "":
+		return client.Ref{}, usagef("a REF must not be empty: it is an id, 6 or more of its first digits, or an alias")
+	case marked:
+		return client.ByAlias(s.looked(alias)), nil
 	case len(id) == idDigits && isHex(id):
 		return client.ByID(id), nil
+	case forced && idMistake(id) != "":
+		return client.Ref{}, usagef("%s", idMistake(id))
+	case forced && !isHex(id):
+		return client.Ref{}, usagef("node: goes with an id, or with 6 or more of its first digits")
 	case !forced && (!isHex(id) || len(id) < prefixDigits || len(id) > idDigits):
-		return client.ByAlias(text), nil
+		return client.ByAlias(s.looked(text)), nil
+	}
+	if !forced {
+		s.looked(text)
 	}
 	n, err := s.NodeInfo(ctx, client.ByID(id))
 	if !forced && errors.Is(err, client.ErrNodeNotFound) {

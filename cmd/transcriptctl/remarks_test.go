@@ -47,13 +47,13 @@ func TestRemarkOfMore(t *testing.T) {
 			if limit != "" {
 				with = append(slices.Clone(args), "-n", limit)
 			}
-			if r := s.run(with...); strings.Count(r.out, "\n") != want.lines || r.notes != want.notes {
-				t.Errorf("%v: %d lines, remark %q; want %d, %q", with, strings.Count(r.out, "\n"), r.notes, want.lines, want.notes)
+			if r := s.run(with...); listedIn(r.out) != want.lines || r.notes != want.notes {
+				t.Errorf("%v: %d lines, remark %q; want %d, %q", with, listedIn(r.out), r.notes, want.lines, want.notes)
 			}
 		}
 	}
-	if r := s.run("search", "thread", "chat/b"); strings.Count(r.out, "\n") != 20 || r.notes != "" {
-		t.Errorf("of 20 hits: %d lines, remark %q", strings.Count(r.out, "\n"), r.notes)
+	if r := s.run("search", "thread", "chat/b"); listedIn(r.out) != 20 || r.notes != "" {
+		t.Errorf("of 20 hits: %d lines, remark %q", listedIn(r.out), r.notes)
 	}
 }
 

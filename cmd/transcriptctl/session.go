@@ -22,16 +22,23 @@ type session struct {
 	// server sends is not verified.
 	addrGiven, namespaceGiven, trusts bool
 	// stop ends the session's own server; nil: it has none.
-	stop  func() error
+	stop func() error
+	// hasty says that no call is repeated.
+	hasty bool
 	json  bool
 	in    io.Reader
 	out   *bufio.Writer
 	notes io.Writer // standard error
+	// names are the aliases that were looked up.
+	names []string
 }
 
 // retry is how calls are repeated that may be: for about two seconds, so that a server that is restarting is waited
 // for, and one that is not there is told soon.
-func retry() client.Retry {
+func (s *session) retry() client.Retry {
+	if s.hasty {
+		return client.Retry{Attempts: 1}
+	}
 	return client.Retry{Attempts: 5, First: 200 * time.Millisecond, Max: time.Second}
 }
 
@@ -61,7 +68,7 @@ func (s *session) dial() (*client.Client, error) {
 	flags := &s.flags
 	options := append(flags.options(),
 		client.WithNamespace(flags.Namespace), client.WithDeadline(flags.Timeout), client.WithIdle(flags.Timeout),
-		client.WithRetry(retry()),
+		client.WithRetry(s.retry()),
 		// A command puts what it is given, with the salt that it is given.
 		client.Deterministic(),
 	)
@@ -77,7 +84,11 @@ func (s *session) dial() (*client.Client, error) {
 
 // connect makes a connection as the client's is, for calls with the generated code.
 func (s *session) connect() (*grpc.ClientConn, error) {
-	conn, err := client.Connect(s.flags.Addr, s.flags.options()...)
+	return s.connectWith(s.flags.options())
+}
+
+func (s *session) connectWith(options []client.Option) (*grpc.ClientConn, error) {
+	conn, err := client.Connect(s.flags.Addr, options...)
 	if err != nil {
 		return nil, s.flags.unreachable(err)
 	}
@@ -105,6 +116,34 @@ func (s *session) remarkEmpty(ctx context.Context) error {
 	return err
 }
 
+// firstAlias is the first alias that begins with a prefix; empty where none does.
+func (s *session) firstAlias(ctx context.Context, prefix string) (alias string, err error) {
+	more := false
+	for a, err := range first(s.Aliases(ctx, client.AliasesWithPrefix(prefix)), 1, &more) {
+		if err != nil {
+			return "", err
+		}
+		alias = a.GetName()
+	}
+	return alias, nil
+}
+
+// remarkNone says so where no alias begins with a prefix, but those of conversations do.
+func (s *session) remarkNone(ctx context.Context, prefix aliasPrefix) error {
+	there, err := s.firstAlias(ctx, string(prefix))
+	if err != nil || there != "" {
+		return err
+	}
+	chats := client.ChatAlias(string(prefix))
+	if there, err = s.firstAlias(ctx, chats); err == nil && there != "" {
+		s.remark("no alias begins with %s, but %s does: is %s meant?", name(string(prefix)), name(there), name(chats))
+	}
+	if err != nil || there != "" {
+		return err
+	}
+	return s.remarkEmpty(ctx)
+}
+
 func (s *session) remarkNothing() {
 	s.remark("nothing was ever put into namespace %s; is it another --namespace?", s.namespace())
 }
@@ -114,5 +153,5 @@ func (s *session) namespace() string { return cmp.Or(s.flags.Namespace, "default
 
 // remark tells the user something on standard error.
 func (s *session) remark(format string, args ...any) {
-	fmt.Fprintf(s.notes, "transcriptctl: "+format+"\n", args...)
+	fmt.Fprintln(s.notes, "transcriptctl:", visible(fmt.Sprintf(format, args...)))
 }

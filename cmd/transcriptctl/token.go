@@ -47,14 +47,8 @@ func (f *principalsFlag) explain(err error) error {
 	}
 }
 
-// grantText is what grants give, on one line: "read,append on acme*; operate on *".
-func grantText(grants []identity.FileGrant) string {
-	var words []string
-	for _, g := range grants {
-		words = append(words, strings.Join(g.Roles, ",")+" on "+g.Namespaces)
-	}
-	return orDash(strings.Join(words, "; "))
-}
+// grantText is what grants give, on one line.
+func grantText(grants []identity.FileGrant) string { return heldText(heldGrants(grants)) }
 
 // dateOr is a time for people, or another text where there is none.
 func dateOr(t time.Time, none string) string {

@@ -49,7 +49,7 @@ func (c *tokenCreateCommand) Run(s *session) error {
 		ID        string    `json:"id"`
 		Principal string    `json:"principal"`
 		Token     string    `json:"token"`
-		Expires   time.Time `json:"expires,omitzero"`
+		Expires   time.Time `json:"expiresAt,omitzero"`
 	}{kept.ID, c.Name, token, kept.Expires}, token)
 }
 

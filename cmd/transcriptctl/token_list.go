@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"time"
 
 	"github.com/transcriptd/transcriptd/internal/identity"
@@ -20,15 +21,37 @@ without tokens has one line, with how many certificates it may show, and so has 
 
 // heldToken is a line of the list.
 type heldToken struct {
-	ID        string               `json:"id,omitempty"`
-	Principal string               `json:"principal"`
-	Grants    []identity.FileGrant `json:"grants,omitempty"`
-	Created   time.Time            `json:"created,omitzero"`
-	Expires   time.Time            `json:"expires,omitzero"`
-	State     string               `json:"state"`
+	ID        string      `json:"id,omitempty"`
+	Principal string      `json:"principal"`
+	Grants    []heldGrant `json:"grants,omitempty"`
+	Created   time.Time   `json:"createdAt,omitzero"`
+	Expires   time.Time   `json:"expiresAt,omitzero"`
+	State     string      `json:"state"`
 	// Certificates are how many the principal has; JWT says that it is a rule for them.
-	Certificates int  `json:"certificates,omitempty"`
-	JWT          bool `json:"jwt,omitempty"`
+	Certificates int64 `json:"certificates,string,omitempty"`
+	JWT          bool  `json:"jwt,omitempty"`
+}
+
+// heldGrant is a grant of a principal.
+type heldGrant struct {
+	Roles            []string `json:"roles"`
+	NamespacePattern string   `json:"namespacePattern"`
+}
+
+func heldGrants(grants []identity.FileGrant) (held []heldGrant) {
+	for _, g := range grants {
+		held = append(held, heldGrant{g.Roles, g.Namespaces})
+	}
+	return held
+}
+
+// heldText is what grants give, on one line: "read,append on acme*; operate on *".
+func heldText(grants []heldGrant) string {
+	var words []string
+	for _, g := range grants {
+		words = append(words, strings.Join(g.Roles, ",")+" on "+g.NamespacePattern)
+	}
+	return orDash(strings.Join(words, "; "))
 }
 
 // how is what a line without a token says instead of its state: what else its principal may show.
@@ -37,7 +60,7 @@ func (k *heldToken) how() string {
 	case k.JWT:
 		return "by JWT"
 	case k.Certificates > 0:
-		return k.State + ", " + count(int64(k.Certificates), "certificate")
+		return k.State + ", " + count(k.Certificates, "certificate")
 	default:
 		return k.State
 	}
@@ -50,16 +73,17 @@ func (c *tokenListCommand) Run(s *session) error {
 		return err
 	}
 	lines := allHeld(f, time.Now())
-	for _, k := range lines {
-		switch {
-		case s.json:
-			err = s.printJSON(k)
-		case k.ID == "":
-			err = s.printLine("-  %s  %s  %s", k.Principal, grantText(k.Grants), k.how())
-		default:
-			err = s.printLine("%s  %s  %s  made %s  expires %s  %s", k.ID, k.Principal, grantText(k.Grants), dateOr(k.Created, "-"), dateOr(k.Expires, "never"), k.State)
+	t := s.table(left("TOKEN"), left("PRINCIPAL"), left("GRANTS"), left("CREATED"), left("EXPIRES"), left("STATE"))
+	rows := make([][]string, len(lines))
+	for i, k := range lines {
+		rows[i] = []string{k.ID, k.Principal, heldText(k.Grants), dateOr(k.Created, "-"), dateOr(k.Expires, "never"), k.State}
+		if k.ID == "" {
+			rows[i] = []string{"-", k.Principal, heldText(k.Grants), "-", "-", k.how()}
 		}
-		if err != nil {
+	}
+	t.fit(rows)
+	for i, k := range lines {
+		if err := t.print(k, rows[i]...); err != nil {
 			return err
 		}
 	}
@@ -76,7 +100,7 @@ func allHeld(f *identity.File, now time.Time) (lines []heldToken) {
 	}
 	if f.JWT != nil {
 		for _, r := range f.JWT.Principals {
-			lines = append(lines, heldToken{Principal: r.Name, Grants: r.Grants, State: "no token", JWT: true})
+			lines = append(lines, heldToken{Principal: r.Name, Grants: heldGrants(r.Grants), State: "no token", JWT: true})
 		}
 	}
 	return lines
@@ -85,14 +109,14 @@ func allHeld(f *identity.File, now time.Time) (lines []heldToken) {
 // held are the lines of a principal.
 func held(p *identity.FilePrincipal, now time.Time) (lines []heldToken) {
 	for _, k := range p.Tokens {
-		line := heldToken{ID: k.ID, Principal: p.Name, Grants: p.Grants, Created: k.Created, Expires: k.Expires, State: "good", Certificates: len(p.Certificates)}
+		line := heldToken{ID: k.ID, Principal: p.Name, Grants: heldGrants(p.Grants), Created: k.Created, Expires: k.Expires, State: "good", Certificates: int64(len(p.Certificates))}
 		if !k.Expires.IsZero() && !now.Before(k.Expires) {
 			line.State = "expired"
 		}
 		lines = append(lines, line)
 	}
 	if len(lines) == 0 {
-		lines = []heldToken{{Principal: p.Name, Grants: p.Grants, State: "no token", Certificates: len(p.Certificates)}}
+		lines = []heldToken{{Principal: p.Name, Grants: heldGrants(p.Grants), State: "no token", Certificates: int64(len(p.Certificates))}}
 	}
 	return lines
 }

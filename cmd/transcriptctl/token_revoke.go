@@ -42,9 +42,9 @@ func (c *tokenRevokeCommand) Run(s *session) error {
 	}
 	if s.json {
 		return s.printJSON(struct {
-			Revoked   int    `json:"revoked"`
+			Revoked   int64  `json:"revoked,string"`
 			Principal string `json:"principal"`
-		}{revoked, of})
+		}{int64(revoked), of})
 	}
 	return s.printRows([][2]string{{"revoked", count(int64(revoked), "token") + " of " + of}})
 }

@@ -77,7 +77,7 @@ func TestTokens(t *testing.T) {
 		t.Fatalf("%+v, %v", third, err)
 	}
 	list := k.must("list") + k.must("list", "--output", "json")
-	if strings.Count(list, "good") != 6 || strings.Count(list, "expires never") != 1 {
+	if strings.Count(list, "good") != 6 || strings.Count(list, "  never  ") != 1 {
 		t.Errorf("the list is\n%s", list)
 	}
 	for _, token := range []string{token, second, third.Token} {
@@ -91,7 +91,7 @@ func TestTokens(t *testing.T) {
 		t.Error("not the token that was named is revoked")
 	}
 	k.must("revoke", "--principal", "agents")
-	if k.whose(token) != "" || k.whose(second) != "" || !strings.Contains(k.must("list"), "-  agents  ") {
+	if k.whose(token) != "" || k.whose(second) != "" || !strings.Contains(k.must("list"), "-      agents  ") {
 		t.Error("the tokens of a principal are not all revoked, or it is gone")
 	}
 }
@@ -158,7 +158,7 @@ func TestListTellsOfEverybody(t *testing.T) {
 	if err := os.WriteFile(k.path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := k.must("list"), "-  host  read on a  no token, 1 certificate\n-  robots  append on b  by JWT\n"; got != want {
+	if got, want := k.must("list"), "TOKEN  PRINCIPAL  GRANTS       CREATED  EXPIRES  STATE\n-      host       read on a    -        -        no token, 1 certificate\n-      robots     append on b  -        -        by JWT\n"; got != want {
 		t.Errorf("%s\nwant:\n%s", got, want)
 	}
 }

@@ -10,10 +10,10 @@ import (
 )
 
 type treeCommand struct {
-	Ref    string  `arg:"" optional:"" help:"Draw this node and all that follows it."`
-	Root   bool    `help:"Draw from the root of the REF's chain."`
-	Prefix *string `placeholder:"PREFIX" help:"Draw the chains of the aliases that begin with this; empty: all. Not with REF."`
-	Limit  uint    `short:"n" default:"1000" placeholder:"N" help:"At most about this many nodes; what is left out is marked. 0: all."`
+	Ref    string       `arg:"" optional:"" help:"Draw this node and all that follows it."`
+	Root   bool         `help:"Draw from the root of the REF's chain."`
+	Prefix *aliasPrefix `completes:"alias" placeholder:"PREFIX" help:"Draw the chains of the aliases that begin with this; empty: all. Not with REF."`
+	Limit  uint         `short:"n" default:"1000" placeholder:"N" help:"At most about this many nodes; what is left out is marked. 0: all."`
 }
 
 func (c *treeCommand) Help() string {
@@ -43,7 +43,7 @@ func (c *treeCommand) Run(ctx context.Context, s *session) error {
 		}
 	}
 	if c.Prefix != nil && len(roots.children) == 0 {
-		return s.remarkEmpty(ctx)
+		return s.remarkNone(ctx, *c.Prefix)
 	}
 	if roots.more {
 		s.remark("not all of it is drawn; see more with -n 0")
@@ -59,7 +59,7 @@ func (c *treeCommand) read(ctx context.Context, s *session) (*treeNode, error) {
 	case c.Root && c.Ref == "":
 		return nil, usagef("--root needs a REF")
 	case c.Prefix != nil:
-		return s.readChains(ctx, *c.Prefix, c.Limit)
+		return s.readChains(ctx, string(*c.Prefix), c.Limit)
 	}
 	ref, err := s.ref(ctx, c.Ref)
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *session) printTreeNodes(n *treeNode) error {
 		n, stack = stack[len(stack)-1], stack[:len(stack)-1]
 		roles := make([]string, len(n.roles))
 		for i, r := range n.roles {
-			roles[i] = roleName(r)
+			roles[i] = r.String()
 		}
 		err := s.printJSON(struct {
 			NodeID          string   `json:"nodeId"`
@@ -170,7 +170,7 @@ func runText(first, last *treeNode, length int) string {
 	}
 	switch {
 	case first.through != "":
-		text += "  " + compactionText(first.through)
+		text += "  compaction " + throughText(first.through)
 	case first.preview != "":
 		text += "  " + roleNames(first.roles) + "  " + first.preview
 	default:

@@ -93,6 +93,11 @@ func (s *session) readChains(ctx context.Context, prefix string, limit uint) (*t
 	return f.top, nil
 }
 
+// ownMessages is how many of the messages that are left of a frame are a node's. It does not go beyond them, whatever a server says.
+func ownMessages(n *transcriptv1.NodeInfo, left int) int {
+	return min(max(0, int(n.GetMessageCount())), left)
+}
+
 func (s *session) readChain(ctx context.Context, f *forest, head string) error {
 	at := f.top
 	query := client.Query{View: transcriptv1.View_VIEW_FULL, Detail: transcriptv1.NodeDetail_NODE_DETAIL_ENVELOPES}
@@ -105,7 +110,7 @@ func (s *session) readChain(ctx context.Context, f *forest, head string) error {
 			return err
 		}
 		for _, info := range frame.Nodes {
-			n := min(int(info.GetMessageCount()), len(messages))
+			n := ownMessages(info, len(messages))
 			at = f.child(at, info, messages[:n])
 			messages = messages[n:]
 		}

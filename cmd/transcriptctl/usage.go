@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"math"
 	"slices"
@@ -108,10 +109,10 @@ type modelCost struct {
 	// Model is empty for messages that tell tokens and no model.
 	Model string `json:"model"`
 	// Messages are those that tell how many tokens they took.
-	Messages     int64 `json:"messages"`
-	InputTokens  int64 `json:"input_tokens"`
-	OutputTokens int64 `json:"output_tokens"`
-	CachedTokens int64 `json:"cached_tokens"`
+	Messages     int64 `json:"messages,string"`
+	InputTokens  int64 `json:"inputTokens,string"`
+	OutputTokens int64 `json:"outputTokens,string"`
+	CachedTokens int64 `json:"cachedTokens,string"`
 }
 
 // modelSums are the sums of each model.
@@ -150,17 +151,12 @@ func (s *session) printModels(rows []modelCost) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	width := len("model")
-	for _, r := range rows {
-		width = max(width, len(name(r.Model)))
+	lines := make([][]string, len(rows))
+	for i, r := range rows {
+		lines[i] = []string{orDash(name(r.Model)), decimal(r.Messages), decimal(r.InputTokens), decimal(r.OutputTokens), decimal(r.CachedTokens)}
 	}
-	err := s.printLine("\n%-*s  %9s  %13s  %13s  %13s", width, "model", "messages", "input tokens", "output tokens", "cached tokens")
-	for _, r := range rows {
-		if err == nil {
-			err = s.printLine("%-*s  %9d  %13d  %13d  %13d", width, orDash(name(r.Model)), r.Messages, r.InputTokens, r.OutputTokens, r.CachedTokens)
-		}
-	}
-	return err
+	t := s.table(left("MODEL"), right("MESSAGES"), right("INPUT TOKENS"), right("OUTPUT TOKENS"), right("CACHED TOKENS"))
+	return errors.Join(s.printLine(""), t.printAll(lines))
 }
 
 // noteText is what a note tells of what its message cost, for people; empty for nothing.

@@ -75,12 +75,12 @@ func TestUsageOfConversations(t *testing.T) {
 	}
 	s := newStack(t)
 	want := []modelCost{{"m-1", 3, 1000 + 2<<30, 8, 15}, {"m-2", 1, 2000, 2, 5}}
-	if got := economyOf(t, s.must("economy", "--json", file)).Models; !reflect.DeepEqual(got, want) {
+	if got := economyOf(t, s.must("economy", "-o", "json", file)).Models; !reflect.DeepEqual(got, want) {
 		t.Errorf("the models are %+v, want %+v", got, want)
 	}
-	const table = "\n\nmodel   messages   input tokens  output tokens  cached tokens\n" +
-		"m-1            3     2147484648              8             15\n" +
-		"m-2            1           2000              2              5\n"
+	const table = "\n\nMODEL  MESSAGES  INPUT TOKENS  OUTPUT TOKENS  CACHED TOKENS\n" +
+		"m-1           3    2147484648              8             15\n" +
+		"m-2           1          2000              2              5\n"
 	if out := s.must("economy", file); !strings.HasSuffix(out, table) {
 		t.Errorf("economy ends otherwise than with %s\n%s", table, out)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/transcriptd/transcriptd/client"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -16,7 +17,7 @@ type verifyCommand struct {
 }
 
 func (c *verifyCommand) Help() string {
-	return `Problems go to standard output, a line each: the namespace with --all, the node, and what is wrong; - is for none. Progress goes to standard error where that is a terminal. Exit code 6 where there are problems. A check that ended early tells how another goes on. Examples:
+	return `Problems go to standard output, a line each: the namespace with --all, the node, the kind and what is wrong; - is for none. docs/operations.md says what to do about each kind. Progress goes to standard error where that is a terminal. Exit code 6 where there are problems. A check that ended early tells how another goes on. Examples:
 
     transcriptctl verify
     transcriptctl verify --namespace team-a --output json
@@ -31,7 +32,7 @@ func (c *verifyCommand) Run(ctx context.Context, s *session) error {
 	if c.Rate < 0 {
 		return usagef("--rate must not be negative, is %d", c.Rate)
 	}
-	line, cursor := newProgress(s.notes), c.Cursor
+	line, cursor, problems := newProgress(s.notes), c.Cursor, c.table(s)
 	defer line.clear()
 	for reply, err := range s.Verify(ctx, client.Check{WholeStore: c.All, Cursor: c.Cursor, MaxBytesPerSecond: c.Rate}) {
 		line.clear()
@@ -40,7 +41,7 @@ func (c *verifyCommand) Run(ctx context.Context, s *session) error {
 			return err
 		}
 		cursor = reply.GetCursor()
-		if err := c.print(s, reply); err != nil {
+		if err := c.print(s, problems, reply); err != nil {
 			return err
 		}
 		if reply.GetDone() {
@@ -52,6 +53,14 @@ func (c *verifyCommand) Run(ctx context.Context, s *session) error {
 		line.show(c.text(reply))
 	}
 	return errBadReply
+}
+
+// kindName is the name of a kind of problem as operations.md and metrics have it; - for none.
+func kindName(kind transcriptv1.ProblemKind) string {
+	if kind == transcriptv1.ProblemKind_PROBLEM_KIND_UNSPECIFIED {
+		return "-"
+	}
+	return strings.ToLower(strings.TrimPrefix(kind.String(), "PROBLEM_KIND_"))
 }
 
 // remarkCursor tells how a check that ended early goes on, where it got anywhere.
@@ -88,8 +97,16 @@ func entries(n int64) string {
 	return fmt.Sprintf("%d index entries", n)
 }
 
+// table is that of the problems.
+func (c *verifyCommand) table(s *session) *table {
+	if c.All {
+		return s.table(left("NAMESPACE"), nodeColumn(), left("KIND").wide(len("settings")), left("PROBLEM"))
+	}
+	return s.table(nodeColumn(), left("KIND").wide(len("settings")), left("PROBLEM"))
+}
+
 // print prints the problems of a report, and the sums where it is the last.
-func (c *verifyCommand) print(s *session, r *transcriptv1.VerifyResponse) error {
+func (c *verifyCommand) print(s *session, problems *table, r *transcriptv1.VerifyResponse) error {
 	if s.json {
 		if len(r.GetProblems()) == 0 && !r.GetDone() {
 			return nil
@@ -97,11 +114,11 @@ func (c *verifyCommand) print(s *session, r *transcriptv1.VerifyResponse) error 
 		return errors.Join(s.printReply(r), s.out.Flush())
 	}
 	for _, p := range r.GetProblems() {
-		where := ""
-		if c.All {
-			where = orDash(p.GetNamespace()) + "  "
+		cells := []string{orDash(p.GetNamespace()), short(orDash(p.GetNodeId())), kindName(p.GetKind()), visible(p.GetProblem())}
+		if !c.All {
+			cells = cells[1:]
 		}
-		if err := s.printLine("%s%-*s  %s", where, shortDigits, short(orDash(p.GetNodeId())), visible(p.GetProblem())); err != nil {
+		if err := problems.row(cells); err != nil {
 			return err
 		}
 	}

@@ -21,33 +21,38 @@ A chain is assembled at nodes. Where a node holds more than one step, such as a 
 
     transcriptctl window chat/42
     transcriptctl window chat/42 --preset coding
-    transcriptctl window chat/42 --output json | jq .shown_bytes`
+    transcriptctl window chat/42 --output json | jq -r .shownBytes`
 }
 
 // windowRow is a request, as printed with --output json.
 type windowRow struct {
-	Head          string `json:"head"`
-	Bytes         int64  `json:"bytes"`
-	Messages      int64  `json:"messages"`
-	ShownBytes    int64  `json:"shown_bytes"`
-	ShownMessages int64  `json:"shown_messages"`
-	ReusedBytes   int64  `json:"reused_bytes"`
+	Head          string `json:"nodeId"`
+	Bytes         int64  `json:"bytes,string"`
+	Messages      int64  `json:"messages,string"`
+	ShownBytes    int64  `json:"shownBytes,string"`
+	ShownMessages int64  `json:"shownMessages,string"`
+	ReusedBytes   int64  `json:"reusedBytes,string"`
 	// Quoted counts the results that the assistant message behind the head quotes, QuotedHidden those of them that the policy does not
 	// show whole.
-	Quoted       int64 `json:"quoted"`
-	QuotedHidden int64 `json:"quoted_hidden"`
+	Quoted       int64 `json:"quoted,string"`
+	QuotedHidden int64 `json:"quotedHidden,string"`
 	// Within is how many requests were made within the head; the row stands for these, too.
-	Within int64 `json:"within,omitempty"`
+	Within int64 `json:"within,string,omitempty"`
 }
 
-// text is the row for people.
-func (r *windowRow) text() string {
-	within := ""
-	if r.Within > 0 {
-		within = fmt.Sprintf("  (%s within)", count(r.Within, "request"))
+// windowTable prints requests, a line each.
+func (s *session) windowTable() func(*windowRow) error {
+	bytes := len("1023.9 KiB")
+	t := s.table(nodeColumn(), right("MESSAGES"), right("BYTES").wide(bytes), right("SHOWN MESSAGES"), right("SHOWN BYTES"), right("SHARE").wide(len("100.0 %")),
+		right("REUSED").wide(len("100.0 %")), right("REQUESTS WITHIN"))
+	return func(r *windowRow) error {
+		within := ""
+		if r.Within > 0 {
+			within = decimal(r.Within)
+		}
+		return t.print(r, short(r.Head), decimal(r.Messages), size(r.Bytes), decimal(r.ShownMessages), size(r.ShownBytes), percent(r.ShownBytes, r.Bytes),
+			percent(r.ReusedBytes, r.ShownBytes), within)
 	}
-	return fmt.Sprintf("%s  %5d messages %10s  shown %5d %10s (%s)  reused %s%s", short(r.Head), r.Messages, size(r.Bytes),
-		r.ShownMessages, size(r.ShownBytes), percent(r.ShownBytes, r.Bytes), percent(r.ReusedBytes, r.ShownBytes), within)
 }
 
 // Run prints what a policy saves on a chain.
@@ -65,7 +70,7 @@ func (c *windowCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	whole, shown := &spending{strategy: everything()}, &spending{strategy: bounded("policy", policy)}
-	nodes, within := int64(0), int64(0)
+	nodes, within, print := int64(0), int64(0), s.windowTable()
 	for _, head := range heads {
 		row, err := s.window(ctx, head, whole, shown)
 		if err != nil {
@@ -74,7 +79,7 @@ func (c *windowCommand) Run(ctx context.Context, s *session) error {
 		if row.Within > 0 {
 			nodes, within = nodes+1, within+row.Within
 		}
-		if err = errors.Join(s.printJSONOr(row, row.text()), s.out.Flush()); err != nil {
+		if err = errors.Join(print(row), s.out.Flush()); err != nil {
 			return err
 		}
 	}
@@ -139,8 +144,9 @@ func (s *session) requestHeads(ctx context.Context, ref client.Ref) (heads []req
 			return nil, err
 		}
 		for _, n := range frame.Nodes {
-			own := messages[:n.GetMessageCount()]
-			messages = messages[n.GetMessageCount():]
+			count := ownMessages(n, len(messages))
+			own := messages[:count]
+			messages = messages[count:]
 			asked := before.id != "" && len(own) > 0 && isAnswer(own[0])
 			if before.quoted = said.addNode(own); asked || before.within > 0 {
 				heads = append(heads, before)

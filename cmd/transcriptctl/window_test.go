@@ -48,7 +48,7 @@ func TestWindowIsEconomy(t *testing.T) {
 				quoted, hidden = quoted+row.Quoted, hidden+row.QuotedHidden
 			}
 		}
-		rows := economyRows(t, s.must(append([]string{"economy", "--json", test.file}, test.policy...)...))
+		rows := economyRows(t, s.must(append([]string{"economy", "-o", "json", test.file}, test.policy...)...))
 		given := rows[len(rows)-1]
 		if given.Strategy != "given" || rows[0].InputBytes != sent || given.InputBytes != shown || shown == 0 ||
 			math.Abs(given.Reused-float64(reused)/float64(shown)) > 1e-9 ||
@@ -132,7 +132,7 @@ func TestWindowNodes(t *testing.T) {
 	if !strings.Contains(r.notes, "1 request made within nodes") {
 		t.Error(r.notes)
 	}
-	if out := s.must("window", "chat/1"); !strings.Contains(out, "  (1 request within)\n") || !strings.Contains(out, "\n4 requests and 1 node: ") {
+	if out := s.must("window", "chat/1"); strings.Count(out, "%                1\n") != 1 || !strings.Contains(out, "\n4 requests and 1 node: ") {
 		t.Error(out)
 	}
 }
@@ -148,7 +148,7 @@ func TestWindowTurns(t *testing.T) {
 	if r.code != exitOK || !strings.Contains(r.notes, "6 requests made within nodes, where nothing can be assembled") {
 		t.Errorf("exit code %d, %s", r.code, r.notes)
 	}
-	if out := s.must("window", "chat/1"); strings.Count(out, "(2 requests within)") != 3 || !strings.Contains(out, "\n0 requests and 3 nodes: ") {
+	if out := s.must("window", "chat/1"); strings.Count(out, "%                2\n") != 3 || !strings.Contains(out, "\n0 requests and 3 nodes: ") {
 		t.Error(out)
 	}
 }
