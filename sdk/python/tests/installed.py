@@ -11,7 +11,7 @@ from daemon import Daemon
 def turn(target: str) -> None:
     call = transcriptd.call("c1", "read", '{"path":"notes.txt"}')
     with transcriptd.Client(target, verify=True) as client:
-        thread = client.start("m1", transcriptd.user("What is in notes.txt?"), system=[transcriptd.system("You are helpful.")])
+        thread = client.start("m1", transcriptd.user("What is in notes.txt?"), system=transcriptd.system("You are helpful."))
         thread.append(transcriptd.assistant("", call))
         thread.append_results(transcriptd.result(call, "Buy milk."))
         reply = transcriptd.assistant("It says: buy milk.")

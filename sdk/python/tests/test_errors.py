@@ -111,6 +111,20 @@ def test_details_of_another_domain_or_of_no_status_are_no_reason() -> None:
     assert str(error) == "ABORTED: said"
 
 
+def test_a_detail_that_does_not_parse_tells_nothing() -> None:
+    told = status_pb2.Status.FromString(status(grpc.StatusCode.ABORTED, details.ErrorInfo(reason="ALIAS_MOVED", domain="transcript.v1")))
+    for kind in ("google.rpc.RetryInfo", "google.rpc.ErrorInfo", "transcript.v1.AliasConflicts"):
+        told.details.add(type_url=f"type.googleapis.com/{kind}", value=b"\x0a\x7f")
+    error = errors.from_status(grpc.StatusCode.ABORTED, "said", told.SerializeToString())
+    assert isinstance(error, transcriptd.AliasMovedError)
+    assert (error.retry_after, error.conflicts) == (None, [])
+
+
+def test_a_pause_of_less_than_nothing_is_none() -> None:
+    pause = details.RetryInfo(retry_delay=duration_pb2.Duration(seconds=-5))
+    assert errors.from_status(grpc.StatusCode.ABORTED, "said", status(grpc.StatusCode.ABORTED, pause)).retry_after is None
+
+
 def test_a_field_that_the_message_tells_is_told_once() -> None:
     violation = transcriptd.Violation("regexp", "must be an RE2 pattern")
     error = transcriptd.InvalidPatternError("regexp: must be an RE2 pattern", violations=[violation])

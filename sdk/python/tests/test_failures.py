@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent import futures
 from typing import Any
 
 import grpc
@@ -146,6 +147,32 @@ def test_garbage_is_no_reply(client: Client, between: Between) -> None:
                     assert isinstance(error, transcriptd.BadReplyError), error
 
 
+class Silent(grpc.GenericRpcHandler):
+    """Says of each call that it succeeded, and sends no reply."""
+
+    def service(self, _: Any) -> Any:
+        return grpc.unary_stream_rpc_method_handler(lambda *_: iter(()))
+
+
+def test_a_call_that_succeeds_without_a_reply() -> None:
+    server = grpc.server(futures.ThreadPoolExecutor(2), handlers=[Silent()])
+    target = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+    server.start()
+    with Client(target) as own:
+        for call in (lambda: own.put(transcriptd.user("hi")), lambda: own.resolve("a")):
+            with pytest.raises(transcriptd.BadReplyError, match="has no reply") as failed:
+                call()
+            assert transcriptd.may_have_happened(failed.value)
+
+    async def asynchronous() -> None:
+        async with AsyncClient(target) as own:
+            with pytest.raises(transcriptd.BadReplyError, match="has no reply"):
+                await own.resolve("a")
+
+    asyncio.run(asynchronous())
+    server.stop(None).wait(10)
+
+
 def test_a_stream_without_frames_ends_after_its_idle_time(between: Between, namespace: str, client: Client) -> None:
     head = long_chain(client)
     held = threading.Event()
@@ -269,6 +296,20 @@ def test_a_closed_asynchronous_client(between: Between, namespace: str) -> None:
         await unused.close()
 
     asyncio.run(closes())
+
+
+def test_a_channel_stays_while_a_call_is_about_to_be_sent(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Client(daemon.target) as client:
+        runtime = client._runtime
+        monkeypatch.setattr(runtime._files, "changed", lambda: True)  # as where certificates are renewed
+        about = runtime._open()
+        for _ in range(3):  # calls of other threads, each on a channel of its own
+            with runtime._open():
+                pass
+        with about as channel:
+            send: Any = channel.unary_unary("/transcript.v1.TranscriptService/ServerInfo")
+            assert send(b"", timeout=10)
+        assert len(runtime._retired) <= 2
 
 
 def test_a_client_of_another_event_loop(daemon: Daemon) -> None:

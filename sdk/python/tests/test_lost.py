@@ -151,6 +151,19 @@ def test_what_others_put_under_the_labels_of_a_thread_is_left_alone(client: Clie
     assert head_of(other, "msg/o1") == thread.head
 
 
+def test_a_node_that_is_found_has_the_aliases_of_one_that_is_put(between: Between, namespace: str) -> None:
+    with Client(between.target, namespace=namespace, retry=Retry(attempts=1)) as client:
+        thread = client.start("m1", transcriptd.user("Hello?"))
+        loses(between, "PutNode", 1)
+        with pytest.raises(transcriptd.TranscriptError) as failed:
+            thread.append(transcriptd.assistant("Hi."), aliases=[transcriptd.AliasUpdate("seen")])
+        assert transcriptd.may_have_happened(failed.value)
+        thread.refresh()
+        found = thread.append(transcriptd.assistant("Hi."), aliases=[transcriptd.AliasUpdate("seen")])
+        assert found.retried
+        assert [alias.name for alias in found.aliases] == [thread.alias, "seen"]
+
+
 def talked(client: Client) -> Thread:
     """A thread with a closed loop of some length, all of which was read."""
     thread = client.start("m1", transcriptd.user("Hello?"), system=[transcriptd.system("s")])

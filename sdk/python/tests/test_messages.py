@@ -1,10 +1,12 @@
+import json
 from typing import Any
 
 import pytest
+from google.protobuf import json_format
 
 import transcriptd.messages as make
 import vectors
-from transcriptd import v1
+from transcriptd import ConversionError, message, v1
 from transcriptd.names import chat_alias, message_alias
 from transcriptd.texts import STUB, UNKNOWN_RESULT, stub, with_depth
 
@@ -78,3 +80,21 @@ def test_half_a_surrogate_pair_names_the_argument() -> None:
             make.user(broken)
         with pytest.raises(ValueError, match=r"^text has a surrogate by itself"):
             make.result(make.call("c", "f", ""), broken)
+
+
+BY_HAND = vectors.load("messages.json")
+
+
+@pytest.mark.parametrize("case", **vectors.named(BY_HAND["made"]))
+def test_messages_by_hand(case: dict[str, Any]) -> None:
+    want = json_format.ParseDict(case["message"], v1.Message())
+    assert message(case["given"]) == want
+    assert message(json.loads(case["given"])) == want or "numbers" in case["name"]  # which json reads as floats
+    assert message(case["given"].encode()).HasField("name") == want.HasField("name")
+
+
+@pytest.mark.parametrize("case", **vectors.named(BY_HAND["refused"]))
+def test_refused_messages_by_hand(case: dict[str, Any]) -> None:
+    with pytest.raises(ConversionError) as caught:
+        message(case["given"])
+    assert str(caught.value) == case["error"]

@@ -74,3 +74,12 @@ def test_deadlines_nest() -> None:
 def test_a_retry_that_cannot_be(bad: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="must be"):
         transcriptd.Retry(**bad)
+
+
+def test_what_is_not_a_number_is_no_time() -> None:
+    nan = float("nan")
+    for times in ({"first": nan}, {"most": nan}):
+        with pytest.raises(ValueError, match="first must be"):
+            transcriptd.Retry(**times)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="seconds must be"), transcriptd.deadline(nan):
+        pass

@@ -7,7 +7,7 @@ import datetime
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -162,6 +162,9 @@ def test_a_summary_is_made_where_it_pays(client: Client) -> None:
         thread.append(transcriptd.user(f"{i} " * 50), transcriptd.assistant("on " * 100))
     assert thread.compact_when(tokens=10**9, summarize=summarize) is None
     assert not asked
+    assert thread.compact_when(bytes=0, summarize=summarize) is None
+    with pytest.raises(TypeError, match="needs bytes or tokens"):
+        thread.compact_when(summarize=summarize)
     done = thread.compact_when(bytes=10_000, summarize=summarize, summary_only=True)
     assert done is not None
     assert done.written
@@ -248,3 +251,27 @@ def test_a_subagent_from_a_prefix(client: Client) -> None:
     assert lineage.inheritance == v1.INHERITANCE_PREFIX
     with pytest.raises(transcriptd.InvalidFieldError):
         thread.spawn("c1", "agent/2", transcriptd.user("Look."), inherit="all")  # type: ignore[arg-type]
+
+
+def test_what_an_error_of_a_name_says(client: Client) -> None:
+    thread = client.start("m1", transcriptd.user("Hello?"))
+    thread.reply("o1", transcriptd.assistant("Hello."))
+    other = client.chat("1", transcriptd.system("s"))
+    told: list[tuple[Callable[[], object], str, str]] = [
+        (lambda: client.start("m1", transcriptd.user("Hello?")), "ALIAS_EXISTS", "message_id is taken: resume gives"),
+        (lambda: client.start("m1", transcriptd.user("Another.")), "ALIAS_EXISTS", "message_id is taken: resume gives"),
+        (lambda: other.reply("o1", transcriptd.assistant("Yes.")), "ALIAS_EXISTS", "reply_id is taken"),
+        (lambda: other.sent("o1"), "ALIAS_EXISTS", "reply_id is taken"),
+        (lambda: other.fork("msg/m1"), "ALIAS_EXISTS", "alias is taken: open gives"),
+        (lambda: client.resume("m2"), "ALIAS_NOT_FOUND", "message_id is of no message that was started: start"),
+        (lambda: client.open("chat/2"), "ALIAS_NOT_FOUND", "alias"),
+        (lambda: client.chat("2"), "ALIAS_NOT_FOUND", "name is of no chat that was begun: give system"),
+    ]
+    for call, reason, advice in told:
+        with pytest.raises(transcriptd.TranscriptError, match=f"^{reason}: .*: {advice}") as failed:
+            call()
+        assert failed.value.reason == reason
+        assert not transcriptd.may_have_happened(failed.value)
+    for function in (transcriptd.text, transcriptd.calls, thread.reply_text):
+        with pytest.raises(TypeError, match=r"must be a transcriptd\.v1\.Message, not str"):
+            function("Hello.")  # type: ignore[arg-type]

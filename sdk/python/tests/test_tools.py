@@ -109,6 +109,12 @@ def test_a_search_does_not_find_itself(thread: Thread) -> None:
     assert run('{"query": "zebra"}').endswith("[there is more: use a narrower query]\n")
 
 
+def test_arguments_of_lists_in_lists(thread: Thread) -> None:
+    deep = "[" * 100_000
+    assert thread.recall_tool().run(deep).startswith("The arguments have to be")
+    assert thread.search_tool().run(deep).startswith("The arguments have to be")
+
+
 def test_without_secrets(thread: Thread) -> None:
     assert SECRET in thread.recall_tool().run({"call_id": "c2"})
     redacted = thread.recall_tool(redact=True).run({"call_id": "c2"})

@@ -10,6 +10,7 @@ export * from "./gen/transcript/v1/node_pb.js";
 export * from "./gen/transcript/v1/transcript_service_pb.js";
 
 export type { Assembly, PolicyInit, Query } from "./assembly.js";
+export { message, type CallByHand, type MessageByHand } from "./byhand.js";
 export type { CallOptions } from "./call.js";
 export type { Check } from "./client/admin.js";
 export type { AliasDeletion, AliasRun, AliasScope } from "./client/aliases.js";
@@ -18,6 +19,7 @@ export { Client, type EndedRun, type Turn } from "./client/client.js";
 export type { Found } from "./client/nodes.js";
 export type { DescribeInit, Recall, SearchInit } from "./client/reads.js";
 export type { Compaction } from "./compaction.js";
+export { ConversionError } from "./convert/report.js";
 export {
   isReason,
   mayHaveHappened,

@@ -55,7 +55,7 @@ const OWN = {
   /** connect would send transcripts in plain text to another machine. */
   INSECURE: {
     code: "INVALID_ARGUMENT",
-    text: "the target is not on this machine: give ca, clientCertificate, tls or insecure",
+    text: "the target is not on this machine: give ca, clientCertificate or tls (over fetch, an https URL), or insecure",
   },
   /** connect was given an address or options that cannot be used, or files. */
   BAD_TARGET: { code: "INVALID_ARGUMENT", text: "the target or an option of connect cannot be used" },
@@ -228,12 +228,25 @@ export function mayHaveHappened(error: unknown): boolean {
   }
 }
 
+/** An error of one of these reasons whose message says, too, which argument was refused and what its caller can do; others pass. */
+export function advised(error: unknown, reason: Reason, advice: string): unknown {
+  if (!isReason(error, reason)) {
+    return error;
+  }
+  const { code, message } = error;
+  const told = new TranscriptError(code, reason, `${message}: ${advice}`, error);
+  told.retried = error.retried;
+  told.undone = error.undone;
+  return told;
+}
+
 /** Marks an error as that of a call of which an attempt may have taken place, or of which it is known that none did. */
 export function happened(error: unknown, perhaps: boolean): unknown {
   if (error instanceof TranscriptError) {
     error.retried = perhaps;
+    return error;
   }
-  return error;
+  return perhaps ? abortedFor(error) : error;
 }
 
 /** Marks an error as that of an attempt that was not sent. */
@@ -296,7 +309,7 @@ export function typed(error: unknown, aborted = true): unknown {
     reason,
     `${what}: ${error.rawMessage}`,
     { unknownReason, ...details(error) },
-    { cause: error },
+    known ? {} : { cause: error.cause instanceof Error ? error.cause : error }, // where it is known the error tells all that the cause does
   );
 }
 

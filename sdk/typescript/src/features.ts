@@ -17,6 +17,7 @@ import type { ServerInfoResponse } from "./gen/transcript/v1/transcript_service_
 const METHODS: Readonly<Record<string, string>> = {
   DeleteAliases: "delete_aliases",
   GetNodes: "get_nodes",
+  PutArchivedNodes: "archived_nodes",
   ListNamespaces: "namespaces",
   SetNamespace: "namespaces",
 };

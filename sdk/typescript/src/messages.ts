@@ -81,12 +81,14 @@ export function isOpaque(message: Message): boolean {
 
 /** The text of a message: its text parts, end to end. */
 export function text(message: Message): string {
-  return message.parts.map((part) => (part.kind.case === "text" ? part.kind.value : "")).join("");
+  return partsOf(message)
+    .map((part) => (part.kind.case === "text" ? part.kind.value : ""))
+    .join("");
 }
 
 /** The tool calls of a message, in order. */
 export function calls(message: Message): ToolCall[] {
-  return message.parts.flatMap((part) => (part.kind.case === "toolCall" ? [part.kind.value] : []));
+  return partsOf(message).flatMap((part) => (part.kind.case === "toolCall" ? [part.kind.value] : []));
 }
 
 /**
@@ -113,6 +115,13 @@ function textMessage(role: Role, text: string): Message {
 /** A part of a text. */
 export function textPart(text: string): Part {
   return create(PartSchema, { kind: { case: "text", value: text } });
+}
+
+function partsOf(message: Message): readonly Part[] {
+  if (!Array.isArray((message as Partial<Message> | undefined)?.parts)) {
+    throw new TypeError("message must be a Message: make it with user, assistant, result or a converter");
+  }
+  return message.parts;
 }
 
 function mustBeString(argument: string, value: unknown, hint = "pass a string"): string {

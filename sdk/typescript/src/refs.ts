@@ -10,6 +10,7 @@ import {
   LabelsSchema,
   type NodeRef,
 } from "./gen/transcript/v1/transcript_service_pb.js";
+import { isWellFormed } from "./json.js";
 
 /** Names a node, by its id or by an alias: byId and byAlias make one. */
 export class Ref {
@@ -94,15 +95,26 @@ export function precondition(condition: Condition | undefined): AliasPreconditio
 
 /** An alias's labels as requests have them: undefined leaves them as they are, anything else replaces them. */
 export function labels(entries: Readonly<Record<string, string>> | undefined): Labels | undefined {
-  return entries && create(LabelsSchema, { entries: Object.fromEntries(Object.entries(entries).sort()) });
+  return entries && create(LabelsSchema, { entries: Object.fromEntries(textEntries("labels", entries).sort()) });
 }
 
-/** The value, if it is a string; else a TypeError that names the argument. */
+/** The value, if it is a string that UTF-8 can hold; else a TypeError, or a RangeError, that names the argument. */
 export function mustBeString(argument: string, value: unknown): string {
   if (typeof value !== "string") {
     throw new TypeError(`${argument} must be a string`);
   }
+  if (!isWellFormed(value)) {
+    throw new RangeError(`${argument} must be well-formed Unicode, without half a surrogate pair`);
+  }
   return value;
+}
+
+/** Names and values, each of which must be a string. */
+export function textEntries(argument: string, record: Readonly<Record<string, string>>): [string, string][] {
+  return Object.entries(record).map(([key, value]) => [
+    mustBeString(`a key of ${argument}`, key),
+    mustBeString(`${argument}["${key}"]`, value),
+  ]);
 }
 
 /** A TypeError that names the argument and says what it has, unless the value is an object. */

@@ -17,7 +17,7 @@ import {
   type PutNodeResponse,
 } from "./gen/transcript/v1/transcript_service_pb.js";
 import { nodeId } from "./identity.js";
-import { labels, mustBeString, nodeRef, precondition, type Condition, type Ref } from "./refs.js";
+import { labels, mustBeString, nodeRef, precondition, textEntries, type Condition, type Ref } from "./refs.js";
 import { mustBeMessages } from "./validate.js";
 
 /** What a message cost, and when it was sent; not hashed. */
@@ -86,8 +86,8 @@ export function wireNode(node: NodeInit): NewNode {
     previous,
     messages: [...messages],
     notes: [...notes],
-    metadata: Object.entries(metadata)
-      .map(([key, value]) => ({ key, value: mustBeString(`metadata["${key}"]`, value) }))
+    metadata: textEntries("metadata", metadata)
+      .map(([key, value]) => ({ key, value }))
       .sort((a, b) => (a.key < b.key ? -1 : 1)),
     ...(salt !== undefined && { salt }),
     ...(spawnedFrom !== undefined && { spawnedFrom }),

@@ -9,6 +9,7 @@ import {
   connect,
   isReason,
   mayHaveHappened,
+  TranscriptError,
   user,
   type ClientOptions,
   type ConnectOptions,
@@ -48,6 +49,44 @@ await suite("arguments that cannot be", async () => {
       await assert.rejects(client.resolve("a", options), /^(Type|Range)Error: (signal|deadlineMs) must be/);
     }
     assert.deepEqual(fake.calls, []);
+  });
+
+  await test("names and texts that UTF-8 cannot hold", async () => {
+    const fake = new Fake({});
+    const client = new Client(fake);
+    const half = "a\ud800";
+    const calls = [
+      () => client.put({ messages: [user("hi")], metadata: { key: half } }),
+      () => client.put({ messages: [user("hi")], metadata: { [half]: "value" } }),
+      () => client.put({ messages: [user("hi")], aliases: [{ name: half }] }),
+      () => client.put({ messages: [user("hi")], aliases: [{ name: "a", labels: { key: half } }] }),
+      () => client.put({ messages: [user("hi")], aliases: [{ name: "a", labels: { [half]: "value" } }] }),
+      () => client.compact(byId(HEAD), { through: HEAD, summary: half }),
+      () => client.chat(half, user("hi")),
+      () => client.open(half),
+      () => client.resolve(half),
+    ];
+    for (const call of calls) {
+      await assert.rejects(call, /^RangeError: .* must be well-formed Unicode, without half a surrogate pair$/);
+    }
+    assert.deepEqual(fake.calls, []);
+  });
+
+  await test("when to compact", async () => {
+    const counters = { full: { depth: 1 }, effective: { bytes: 10n, tokens: 4n } };
+    const fake = new Fake({ ResolveAlias: () => ({ alias: { name: "a", nodeId: HEAD }, counters }) });
+    const thread = await new Client(fake).open("a");
+    for (const bound of [any("10"), any(10n), NaN, -1]) {
+      await assert.rejects(thread.compactWhen({ bytes: bound }), /^RangeError: bytes must be a number, 0 or more$/);
+      await assert.rejects(thread.compactWhen({ tokens: bound }), /^RangeError: tokens must be a number, 0 or more$/);
+    }
+    await assert.rejects(thread.compactWhen({}), /^TypeError: compactWhen needs bytes or tokens/);
+    for (const trigger of [{ bytes: 0 }, { bytes: 10.5, tokens: Infinity }, { bytes: Infinity, tokens: 4.5 }]) {
+      assert.equal(await thread.compactWhen(trigger), undefined);
+    }
+    assert.deepEqual(fake.calls, ["ResolveAlias"]);
+    await assert.rejects(thread.compactWhen({ bytes: 9.5 }), (error) => error instanceof TranscriptError);
+    assert.deepEqual(fake.calls.slice(0, 2), ["ResolveAlias", "Compact"]);
   });
 
   await test("what begins a thread is an object", async () => {

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 /** The packages that the core may need: none of them needs Node. */
-const ALLOWED = /^(@bufbuild\/protobuf|@connectrpc\/connect|@noble\/hashes)(\/|$)/;
+const ALLOWED = /^(@bufbuild\/protobuf|@connectrpc\/connect|@connectrpc\/connect-web|@noble\/hashes)(\/|$)/;
 
 /** The modules that a compiled module needs, and theirs; and the packages. */
 function graph(entry: string): { modules: Set<string>; packages: Set<string> } {
@@ -30,7 +30,7 @@ function graph(entry: string): { modules: Set<string>; packages: Set<string> } {
   return { modules, packages };
 }
 
-for (const entry of ["core", "openai/index", "openai/responses", "anthropic/index"]) {
+for (const entry of ["core", "web/index", "openai/index", "openai/responses", "anthropic/index"]) {
   test(`${entry} needs nothing of Node`, () => {
     const { modules, packages } = graph(fileURLToPath(new URL(`../src/${entry}.js`, import.meta.url)));
     assert.ok(modules.size > 5 && packages.size > 0);

@@ -43,6 +43,8 @@ export class Daemon {
   private constructor(
     /** Where it serves. */
     readonly target: string,
+    /** The URL where it has HTTP; empty without --http-listen. */
+    readonly http: string,
     private readonly process: ChildProcess,
     private readonly lines: string[],
   ) {}
@@ -58,12 +60,15 @@ export class Daemon {
     const own = [`--listen=${listen}`, "--admin-listen=off", `--store=${store}`];
     const child = spawn(binary, [...own, ...flags], { stdio: ["ignore", "ignore", "pipe"] });
     const lines: string[] = [];
-    const target = await new Promise<string>((resolve, reject) => {
+    const [target, http] = await new Promise<[string, string]>((resolve, reject) => {
       createInterface({ input: child.stderr }).on("line", (line) => {
         lines.push(line);
-        const found = /serves gRPC(?: over TLS)? on (\S+?)(?:, metrics and health on \S+)?; data in/.exec(line)?.[1];
-        if (found !== undefined) {
-          resolve(found);
+        const found =
+          /serves gRPC(?: over TLS)? on (\S+?)(?:, metrics and health on \S+?)?(?:, calls over HTTP on (\S+))?; data in/.exec(
+            line,
+          );
+        if (found !== null) {
+          resolve([found[1] ?? "", found[2] ?? ""]);
         }
       });
       child.once("exit", () => {
@@ -71,7 +76,7 @@ export class Daemon {
       });
     });
     process.on("exit", () => child.kill("SIGKILL"));
-    return new Daemon(target, child, lines);
+    return new Daemon(target, http, child, lines);
   }
 
   /** What it has logged so far. */

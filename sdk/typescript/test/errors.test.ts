@@ -150,3 +150,18 @@ await suite("errors", async () => {
     }
   });
 });
+
+suite("the cause of an error", () => {
+  test("is not there where the service gave a reason, which tells more", () => {
+    const error = typed(refusal(Code.NotFound, "ALIAS_NOT_FOUND"));
+    assert.ok(error instanceof TranscriptError && !("cause" in error) && error.reason === "ALIAS_NOT_FOUND");
+  });
+
+  test("is what went wrong on the network where there is none", () => {
+    const refused = new Error("connect ECONNREFUSED");
+    const error = typed(new ConnectError("lost", Code.Unavailable, undefined, undefined, refused));
+    assert.ok(error instanceof TranscriptError && error.cause === refused);
+    const without = new ConnectError("lost", Code.Unavailable);
+    assert.equal((typed(without) as Error).cause, without);
+  });
+});

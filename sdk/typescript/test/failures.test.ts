@@ -139,6 +139,30 @@ await suite("a server that goes away, is slow or refuses", async () => {
     assert.equal((await client.assemble(byAlias("chat/aborts"))).messages.length, 2);
   });
 
+  await test("a repeat that is aborted at once may have happened before", async () => {
+    const own = connect(proxy.target, { retry: { attempts: 1 } });
+    const thread = await own.chat("repeats", system("s"));
+    const node = { messages: [user("once")], aliases: [{ name: "seen" }] };
+    await proxy.add({ methods: ["PutNode"], at: "reply", then: "fail" });
+    await assert.rejects(thread.appendNode(node), mayHaveHappened);
+    for (const refreshed of [false, true]) {
+      const signal = AbortSignal.abort(new Error("the user left"));
+      await assert.rejects(thread.appendNode(node, { signal }), (e) => e === signal.reason && mayHaveHappened(e));
+      if (!refreshed) {
+        await thread.refresh();
+      }
+    }
+    const found = await thread.appendNode(node);
+    assert.ok(found.retried);
+    assert.deepEqual(
+      found.aliases.map((alias) => alias.name),
+      [thread.alias, "seen"],
+    );
+    assert.equal((await own.assemble(byAlias("chat/repeats"))).messages.length, 2);
+    own.close();
+    await proxy.reset();
+  });
+
   await test("a closed client", async () => {
     const own = connect(proxy.target);
     await proxy.add({ methods: ["PutNode"], at: "reply", hold: true, then: "pass" });

@@ -14,7 +14,15 @@ function older(code: Code, reason: string, features: readonly string[] = []): Fa
   const refuse = (): never => {
     throw refusal(code, reason);
   };
-  const methods = ["PutNode", "StreamAssemble", "DeleteAliases", "GetNodes", "ListNamespaces", "ResolveAlias"];
+  const methods = [
+    "PutNode",
+    "PutArchivedNodes",
+    "StreamAssemble",
+    "DeleteAliases",
+    "GetNodes",
+    "ListNamespaces",
+    "ResolveAlias",
+  ];
   return new Fake({
     ...Object.fromEntries(methods.map((name) => [name, refuse])),
     ServerInfo: () => ({ serverVersion: "1.2.0", features }),
@@ -32,6 +40,7 @@ await suite("features", async () => {
   await test("a method that the server lacks is named by its feature", async () => {
     const client = new Client(older(Code.Unimplemented, ""));
     await rejects(client.nodes([HEAD]), "get_nodes");
+    await rejects(client.putArchived([{}]), "archived_nodes");
     await rejects(client.namespaces().next(), "namespaces");
     await rejects(client.deleteAliases({ prefix: "a/" }).next(), "delete_aliases");
   });

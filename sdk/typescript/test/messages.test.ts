@@ -1,7 +1,10 @@
+import { equals, fromJson, type JsonValue } from "@bufbuild/protobuf";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Role } from "../src/gen/transcript/v1/message_pb.js";
+import { message } from "../src/byhand.js";
+import { ConversionError } from "../src/convert/report.js";
+import { MessageSchema, Role } from "../src/gen/transcript/v1/message_pb.js";
 import {
   assistant,
   call,
@@ -74,4 +77,44 @@ test("open calls", () => {
   assert.deepEqual(openCalls([user("hi"), assistant("", [a]), assistant("", [b, c]), result(b, "")]), [a, c]);
   assert.deepEqual(openCalls([assistant("", [a]), result(a, ""), assistant("", [b])]), [b]);
   assert.deepEqual(openCalls([assistant("", [a]), user("never mind")]), []);
+});
+
+test("messages by hand", () => {
+  const cases = testdata("messages.json") as {
+    made: { name: string; given: string; message: JsonValue }[];
+    refused: { name: string; given: string; error: string }[];
+  };
+  assert.ok(cases.made.length > 10 && cases.refused.length > 10);
+  for (const c of cases.made) {
+    assert.ok(equals(MessageSchema, message(c.given), fromJson(MessageSchema, c.message)), c.name);
+  }
+  for (const c of cases.refused) {
+    assert.throws(
+      () => message(c.given),
+      (error) => {
+        assert.ok(error instanceof ConversionError);
+        assert.equal(error.message, c.error, c.name);
+        return true;
+      },
+    );
+  }
+});
+
+test("messages by hand are those that the functions make", () => {
+  const one = call("c1", "add", '{"a":2}');
+  const pairs = [
+    [message({ role: "system", text: "s" }), system("s")],
+    [message({ role: "user", text: "u" }), user("u")],
+    [
+      message({ role: "assistant", text: "t", calls: [{ id: "c1", name: "add", arguments: { a: 2 } }] }),
+      assistant("t", [one]),
+    ],
+    [
+      message({ role: "tool", call_id: "c1", name: "add", text: "4", error: true }),
+      result(one, "4", { isError: true }),
+    ],
+  ] as const;
+  for (const [got, want] of pairs) {
+    assert.ok(equals(MessageSchema, got, want));
+  }
 });

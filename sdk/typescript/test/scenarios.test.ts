@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { connect } from "../src/index.js";
 import { Daemon } from "./daemon.js";
 import { Proxy } from "./proxy.js";
 import { Runner, type Scenario } from "./scenarios.js";
@@ -14,7 +15,7 @@ test("scenarios", async (t) => {
   try {
     for (const [i, scenario] of scenarios.entries()) {
       await t.test(scenario.name, { timeout: 60_000 }, () =>
-        new Runner(proxy, `scenario-${String(i)}`, scenario).run(),
+        new Runner(proxy, `scenario-${String(i)}`, scenario, (options) => connect(proxy.target, options)).run(),
       );
     }
   } finally {

@@ -9,7 +9,6 @@ import {
   byId,
   call,
   calls,
-  connect,
   headAt,
   headIs,
   mayHaveHappened,
@@ -31,6 +30,7 @@ import {
   View,
   type AliasMove,
   type Client,
+  type ClientOptions,
   type Condition,
   type Message,
   type NodeInit,
@@ -39,8 +39,8 @@ import {
   type Ref,
   type Thread,
   type ToolCall,
-} from "../src/index.js";
-import type { Proxy } from "./proxy.js";
+} from "../src/core.js";
+import type { ProxyControl } from "./proxycontrol.js";
 
 /** A step's arguments, and results: JSON. */
 /* eslint-disable @typescript-eslint/no-explicit-any, @typescript-eslint/no-unsafe-assignment, @typescript-eslint/no-unsafe-argument,
@@ -117,13 +117,17 @@ function view(given: string | undefined): View | undefined {
   return given === undefined ? undefined : View[given.toUpperCase() as keyof typeof View];
 }
 
+function fromHex(digits: string): Uint8Array {
+  return Uint8Array.from(digits.match(/../g) ?? [], (two) => Number.parseInt(two, 16));
+}
+
 function node(given: Json): NodeInit {
   return {
     ...(given.parent !== undefined && given.parent !== "previous" && { parent: ref(given.parent) }),
     previous: given.parent === "previous",
     messages: messages(given.messages),
     metadata: given.metadata,
-    salt: given.salt === undefined ? undefined : Buffer.from(given.salt, "hex"),
+    salt: given.salt === undefined ? undefined : fromHex(given.salt),
     aliases: (given.aliases ?? []).map(move),
   };
 }
@@ -426,9 +430,11 @@ export class Runner {
   private readonly bound = new Map<string, unknown>();
 
   constructor(
-    private readonly proxy: Proxy,
+    private readonly proxy: ProxyControl,
     private readonly namespace: string,
     private readonly scenario: Scenario,
+    /** Makes a client that calls by the proxy. */
+    private readonly dial: (options: ClientOptions) => Client,
   ) {}
 
   async run(): Promise<void> {
@@ -514,7 +520,7 @@ export class Runner {
   private client(by: string): Client {
     let client = this.clients.get(by);
     if (client === undefined) {
-      client = connect(this.proxy.target, {
+      client = this.dial({
         namespace: this.namespace,
         deadlineMs: (this.scenario.deadlines?.[by] ?? 20) * 1000,
         retry: { attempts: 4, firstMs: 1, maxMs: 10 },

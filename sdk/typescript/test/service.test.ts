@@ -8,12 +8,14 @@ import {
   byAlias,
   byId,
   call,
+  calls,
   Client,
   connect,
   declaredVariable,
   headIs,
   Inheritance,
   isReason,
+  mayHaveHappened,
   mustNotExist,
   policies,
   result,
@@ -26,6 +28,7 @@ import {
   View,
   type AliasInfo,
   type Message,
+  type Reason,
 } from "../src/index.js";
 import { Daemon } from "./daemon.js";
 import { Fake } from "./fake.js";
@@ -327,6 +330,42 @@ await suite("the rest of the service", { concurrency: false }, async () => {
     const wrong = { ...spawn, alias: "agent/2", inherit: "all" as never };
     await assert.rejects(thread.spawn(wrong), (error) => isReason(error, "INVALID_FIELD"));
     await assert.rejects(thread.spawn({ ...spawn, callId: "c9" }), (error) => isReason(error, "TOOL_CALL_NOT_FOUND"));
+  });
+
+  await test("what an error of a name says", async () => {
+    const thread = await client.start({ messageId: "m1", messages: user("Hello?") });
+    await thread.reply("o1", assistant("Hello."));
+    const other = await client.chat("1", system("s"));
+    const told: [() => Promise<unknown>, Reason, string][] = [
+      [
+        () => client.start({ messageId: "m1", messages: user("Hello?") }),
+        "ALIAS_EXISTS",
+        "messageId is taken: resume gives",
+      ],
+      [
+        () => client.start({ messageId: "m1", messages: user("Another.") }),
+        "ALIAS_EXISTS",
+        "messageId is taken: resume gives",
+      ],
+      [() => other.reply("o1", assistant("Yes.")), "ALIAS_EXISTS", "replyId is taken"],
+      [() => other.sent("o1"), "ALIAS_EXISTS", "replyId is taken"],
+      [() => other.fork("msg/m1"), "ALIAS_EXISTS", "alias is taken: open gives"],
+      [() => client.resume("m2"), "ALIAS_NOT_FOUND", "messageId is of no message that was started: start"],
+      [() => client.open("chat/2"), "ALIAS_NOT_FOUND", "alias"],
+      [() => client.chat("2"), "ALIAS_NOT_FOUND", "name is of no chat that was begun: give system"],
+    ];
+    for (const [call, reason, advice] of told) {
+      await assert.rejects(call, (error) => {
+        assert.ok(isReason(error, reason));
+        assert.match(error.message, new RegExp(`^${reason}: .*: ${advice}`));
+        assert.equal(mayHaveHappened(error), false);
+        assert.equal(error.conflicts.length, reason === "ALIAS_EXISTS" ? 1 : 0);
+        return true;
+      });
+    }
+    for (const of of [text, calls, (m: Message) => thread.replyText(m)]) {
+      assert.throws(() => of("Hello." as unknown as Message), /^TypeError: message must be a Message/);
+    }
   });
 
   await test("a guard ends what nobody works on", async () => {

@@ -41,10 +41,12 @@ from . import errors, v1
 from ._async.client import AsyncClient
 from ._async.thread import AsyncThread
 from ._async.tools import AsyncTool
+from ._convert.report import ConversionError
 from ._sync.client import Client
 from ._sync.thread import Thread
 from ._sync.tools import Tool
 from .assembly import Assembly, QueryOptions
+from .byhand import message
 from .compaction import CompactionOptions
 from .errors import (
     AliasExistsError,
@@ -139,6 +141,7 @@ __all__ = [
     "CompactionTooLargeError",
     "Condition",
     "Conflict",
+    "ConversionError",
     "DeadlineExceededError",
     "DeclaredVariable",
     "DiskFullError",
@@ -204,6 +207,7 @@ __all__ = [
     "is_opaque",
     "long",
     "may_have_happened",
+    "message",
     "message_alias",
     "must_exist",
     "must_not_exist",

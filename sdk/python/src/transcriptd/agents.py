@@ -11,16 +11,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
 from . import v1
 from ._async.client import AsyncClient
 from ._async.thread import AsyncThread
-from .errors import AliasExistsError, AliasMovedError, AliasNotFoundError, may_have_happened
+from .errors import AliasExistsError, AliasMovedError, AliasNotFoundError, TranscriptError, happened, may_have_happened
+from .identity import encode_messages
 from .names import chat_alias
-from .openai import responses
-from .openai.responses._format import items_of
+from .openai.responses._session import items_in, messages_of, popped
 from .refs import by_alias, by_id, head_is, must_not_exist
 from .rules import in_nodes
 from .writes import AliasMove, AliasUpdate, Node, new_salt
@@ -45,6 +46,7 @@ class TranscriptSession:
         self.session_id, self.session_settings = session_id, session_settings
         self._client, self._alias, self._lock = client, chat_alias(session_id), asyncio.Lock()
         self._thread: AsyncThread | None = None
+        self._begun = b"", 0  # a hash of items of which not all were added, and how many pieces of them were
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """Gives all items, or the last `limit`, in their order. Only these are read."""
@@ -55,9 +57,9 @@ class TranscriptSession:
             return items
         with contextlib.suppress(AliasNotFoundError):
             if limit is None:
-                return _items((await self._client.assemble(by_alias(self._alias), view=v1.VIEW_FULL)).messages())
+                return items_in((await self._client.assemble(by_alias(self._alias), view=v1.VIEW_FULL)).messages())
             async for page in self._client.back(by_alias(self._alias), view=v1.VIEW_FULL, last_messages=min(limit, 10_000)):
-                items = _items(page.messages()) + items
+                items = items_in(page.messages()) + items
                 if len(items) >= limit:  # a page has fewer where it would begin within a group of calls
                     break
         return items[-limit:] if limit else items
@@ -65,11 +67,22 @@ class TranscriptSession:
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Adds items at the end: all or nothing, unless they are over 1,000 or over 3.8 MiB, which are added in several steps.
 
-        After an error of which transcriptd.may_have_happened is true, add the same again on this session: it knows whether they are there.
+        After an error of which transcriptd.may_have_happened is true, add the same again on this session: what is there is not added twice.
         """
         async with self._lock:
-            for piece in in_nodes(_messages(items)):
-                await self._append(piece)
+            messages = messages_of(items)
+            of = hashlib.sha256(encode_messages(messages)).digest()
+            done = self._begun[1] if self._begun[0] == of else 0
+            try:
+                for piece in list(in_nodes(messages))[done:]:
+                    await self._append(piece)
+                    done += 1
+            except BaseException as error:
+                self._begun = of, done
+                if done and isinstance(error, TranscriptError):
+                    happened(error, True)
+                raise
+            self._begun = b"", 0
 
     async def _append(self, messages: Sequence[v1.Message]) -> None:
         moved = False
@@ -108,21 +121,25 @@ class TranscriptSession:
         async with self._lock:
             while True:
                 try:
-                    return await step((await self._client.resolve(self._alias)).alias.node_id)
+                    changed = await step((await self._client.resolve(self._alias)).alias.node_id)
                 except AliasNotFoundError:
                     return None
                 except AliasMovedError as error:
                     if may_have_happened(error):
                         raise
+                else:
+                    # What was added may be off the session now: who adds it again means it.
+                    self._thread, self._begun = None, (b"", 0)
+                    return changed
 
     async def _pop(self, head: str) -> TResponseInputItem | None:
         node = await self._client.node(by_id(head))
-        rest, items = _popped(node)
+        rest, items = popped(node)
         while not items:  # the root, a compaction, the end of a run
             if not node.info.envelope.parent_id:
                 return None
             node = await self._client.node(by_id(node.info.envelope.parent_id))
-            rest, items = _popped(node)
+            rest, items = popped(node)
         parent = by_id(node.info.envelope.parent_id) if node.info.envelope.parent_id else None
         if rest:
             await self._client.put(*rest, parent=parent, salt=new_salt(), aliases=[AliasUpdate(self._alias, head_is(head))])
@@ -131,19 +148,3 @@ class TranscriptSession:
         else:
             await self._client.delete_alias(self._alias, head_is(head))
         return items[-1]
-
-
-def _popped(node: v1.GetNodeResponse) -> tuple[list[v1.Message], list[TResponseInputItem]]:
-    """The items of the last message of a node that has some, and the node's messages without the last item."""
-    rest, items = list(node.messages) if not node.info.envelope.covers_through_id else [], cast("list[TResponseInputItem]", [])
-    while rest and not items:
-        items = _items([rest.pop()])
-    return rest + _messages(items[:-1]), items
-
-
-def _items(messages: Sequence[v1.Message]) -> list[TResponseInputItem]:
-    return cast("list[TResponseInputItem]", [item for message in messages for item in items_of(message)])
-
-
-def _messages(items: Sequence[TResponseInputItem]) -> list[v1.Message]:
-    return [message for item in items for message in responses.parse([item])[0]]

@@ -18,7 +18,7 @@ from typing import Any
 import grpc
 
 from . import _check
-from .errors import BadTargetError, InsecureError, TranscriptError, UnauthenticatedError, undone
+from .errors import BadReplyError, BadTargetError, InsecureError, TranscriptError, UnauthenticatedError, undone
 from .retry import Retry
 
 VERSION = version("transcriptd")
@@ -67,6 +67,13 @@ def loopback(target: str) -> bool:
         return False
 
 
+def _addressed(target: str) -> bool:
+    """Whether a target names its port, where it is a host: gRPC would take 443."""
+    address = re.sub(r"^dns:(//[^/]*/)?", "", target)
+    by_scheme = "/" in address or re.match(r"(unix|unix-abstract|ipv4|ipv6|vsock):", address)
+    return bool(by_scheme or re.fullmatch(r"(\[[^\[\]]+\]|[^:]+):\d+", address))
+
+
 def _target(target: Any) -> str:
     if not isinstance(target, str):
         raise TypeError(f"target must be a str such as '127.0.0.1:7420', not {type(target).__name__}")
@@ -74,6 +81,8 @@ def _target(target: Any) -> str:
         raise BadTargetError("the target must be an address such as '127.0.0.1:7420' or 'unix:///run/transcriptd.sock', without blanks")
     if re.match(r"https?:", target):
         raise BadTargetError("the target is an address of gRPC, HOST:PORT, and no URL: leave out http:// or https://, and give ca for TLS")
+    if not _addressed(target):
+        raise BadTargetError("the target must be HOST:PORT, such as '127.0.0.1:7420', or 'unix:///PATH'")
     return target
 
 
@@ -286,3 +295,10 @@ def not_sent(error: grpc.RpcError) -> bool:
     """Whether gRPC tells of a call that it never sent: there was no connection. Only its words tell."""
     unsent = ("failed to connect to all addresses", "errors resolving ", "DNS resolution failed")
     return error.code() is grpc.StatusCode.UNAVAILABLE and (error.details() or "").startswith(unsent)
+
+
+def received(reply: bytes | None) -> bytes:
+    """The reply of a call that succeeded. gRPC gives None where the server, or a proxy, sent that it succeeded but no whole reply."""
+    if reply is None:
+        raise BadReplyError("the call succeeded, by its status, but has no reply")
+    return reply

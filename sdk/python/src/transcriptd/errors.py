@@ -437,11 +437,14 @@ def from_status(code: grpc.StatusCode, message: str, encoded: bytes) -> Transcri
         return _without_reason(code, message)
     reason, told = "", _Told()
     for detail in status.details:
-        if detail.Is(error_details_pb2.ErrorInfo.DESCRIPTOR):
-            info = error_details_pb2.ErrorInfo.FromString(detail.value)
-            reason = info.reason if info.domain == _DOMAIN else reason
-        else:
-            told.read(detail)
+        try:
+            if detail.Is(error_details_pb2.ErrorInfo.DESCRIPTOR):
+                info = error_details_pb2.ErrorInfo.FromString(detail.value)
+                reason = info.reason if info.domain == _DOMAIN else reason
+            else:
+                told.read(detail)
+        except DecodeError:  # one that does not parse tells nothing; the others and the code still do
+            continue
     known = reason in _SERVERS and reason in _BY_REASON
     if known:
         error = _BY_REASON[reason](message, code=code, **told.members)
@@ -474,7 +477,7 @@ class _Told:
 _READERS: list[tuple[Any, Callable[[Any], dict[str, Any]]]] = [
     (error_details_pb2.RequestInfo, lambda d: {"request_id": d.request_id}),
     (error_details_pb2.BadRequest, lambda d: {"violations": [Violation(v.field, v.description) for v in d.field_violations]}),
-    (error_details_pb2.RetryInfo, lambda d: {"retry_after": d.retry_delay.ToNanoseconds() / 1e9 or None}),
+    (error_details_pb2.RetryInfo, lambda d: {"retry_after": max(0.0, d.retry_delay.ToNanoseconds() / 1e9) or None}),
     (error_details_pb2.QuotaFailure, lambda d: {"quotas": [_quota(v) for v in d.violations]}),
     (v1.AliasConflicts, lambda d: {"conflicts": [Conflict(c.field, c.node_id, c.revision, c.only_compacted) for c in d.conflicts]}),
     (v1.DeletedAlias, lambda d: {"deleted": d}),
@@ -526,6 +529,12 @@ def may_have_happened(error: BaseException | None) -> bool:
 def undone(error: TranscriptError) -> TranscriptError:
     """Marks an error as that of an attempt that was not sent."""
     error._undone = True
+    return error
+
+
+def advised(error: TranscriptError, advice: str) -> TranscriptError:
+    """The error, whose message says, too, which argument was refused and what its caller can do."""
+    error.message = f"{error.message}: {advice}"
     return error
 
 

@@ -12,6 +12,7 @@ from . import v1
 _METHODS = {
     "DeleteAliases": "delete_aliases",
     "GetNodes": "get_nodes",
+    "PutArchivedNodes": "archived_nodes",
     "ListNamespaces": "namespaces",
     "SetNamespace": "namespaces",
 }

@@ -67,12 +67,12 @@ def is_opaque(message: v1.Message) -> bool:
 
 def text(message: v1.Message) -> str:
     """The text of a message: its text parts, end to end."""
-    return "".join(part.text for part in message.parts)
+    return "".join(part.text for part in _check.message("message", message, v1.Message).parts)
 
 
 def calls(message: v1.Message) -> list[v1.ToolCall]:
     """The tool calls of a message, in order."""
-    return [part.tool_call for part in message.parts if part.WhichOneof("kind") == "tool_call"]
+    return [part.tool_call for part in _check.message("message", message, v1.Message).parts if part.WhichOneof("kind") == "tool_call"]
 
 
 def _message(role: v1.Role, text: str) -> v1.Message:

@@ -38,7 +38,7 @@ class Retry:
     def __post_init__(self) -> None:
         if self.attempts < 0:
             raise ValueError("attempts must be 0 or more: how often a call is sent at most, 0 for as often as there is time")
-        if self.first <= 0 or self.most < self.first:
+        if not 0 < self.first <= self.most:  # also where one is not a number
             raise ValueError("first must be more than 0 seconds, and most no less than first")
 
 
@@ -53,7 +53,7 @@ def deadline(seconds: float) -> Iterator[None]:
         with transcriptd.deadline(5):
             thread.append(message)
     """
-    if not isinstance(seconds, (int, float)) or seconds < 0:
+    if not isinstance(seconds, (int, float)) or not seconds >= 0:
         raise ValueError(f"seconds must be a number of seconds, 0 or more, not {seconds!r}")
     end = time.monotonic() + seconds
     outer = _deadline.get()

@@ -78,7 +78,7 @@ def _object(arguments: str | Mapping[str, Any]) -> Mapping[str, Any]:
     if isinstance(arguments, str):
         try:
             arguments = json.loads(arguments)
-        except ValueError:
+        except (ValueError, RecursionError):  # the latter is for lists in lists, some thousand deep
             return {}
     if not isinstance(arguments, Mapping):
         return {}

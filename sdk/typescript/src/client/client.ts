@@ -1,7 +1,7 @@
 // The client: threads, and all that the service has.
 
 import { scopeOf, type CallOptions, type Scope } from "../call.js";
-import { fault, isReason, mayHaveHappened } from "../errors.js";
+import { advised, fault, isReason, mayHaveHappened } from "../errors.js";
 import type { Message } from "../gen/transcript/v1/message_pb.js";
 import type { Pending } from "../ledger.js";
 import { chatAlias } from "../names.js";
@@ -77,12 +77,13 @@ export class Client extends Administration {
       aliases: state.aliases(mustNotExist()),
       previous: system.length > 0 || replyTo !== "", // no root, at first
     };
+    const other = "messageId is taken: resume gives the thread it has; another message needs an id of its own";
     if (replyTo === "") {
-      return this.begin(state, node, scope, (salted) => this.putFirst(system, salted, scope));
+      return this.begin(state, node, scope, other, (salted) => this.putFirst(system, salted, scope));
     }
     const parent = aliasOf(replyTo);
     state.at = this.cache.headOf(parent);
-    return this.begin(state, node, scope, async (salted, pending) => {
+    return this.begin(state, node, scope, other, async (salted, pending) => {
       try {
         // It may be repeated, wherever the parent points to by then: the message's alias must not exist.
         const below = wireNode({ ...salted, parent: byAlias(parent), previous: false });
@@ -115,11 +116,16 @@ export class Client extends Administration {
     return this.putWire(wire, repeatablePut([wire]), scope);
   }
 
-  /** @internal Puts the first node of a thread, whose alias must not exist, or finds it. */
+  /**
+   * @internal Puts the first node of a thread, whose alias must not exist, or finds it.
+   *
+   * @param other - What an error says where the alias is another's.
+   */
   async begin(
     state: ThreadState,
     given: NodeInit,
     scope: Scope,
+    other: string,
     put: (node: NodeInit, pending: Pending) => Promise<PutResult>,
   ): Promise<Thread> {
     const { node, pending } = this.taken(this.unsure, given);
@@ -136,7 +142,7 @@ export class Client extends Administration {
       }
     } catch (error) {
       this.unsure.failed(pending, error);
-      throw error;
+      throw advised(error, "ALIAS_EXISTS", other);
     }
     state.ran(node);
     return new Thread(this, state);
@@ -148,19 +154,25 @@ export class Client extends Administration {
    * again by itself. Error: ALIAS_NOT_FOUND.
    */
   async resume(messageId: string, options?: CallOptions): Promise<Thread> {
-    return this.open(aliasOf(messageId), options);
+    const absent = "messageId is of no message that was started: start puts one";
+    return this.opened(aliasOf(messageId), scopeOf(options), absent);
   }
 
   /** Gives a thread that goes on from an alias and moves it. Error: ALIAS_NOT_FOUND. */
   async open(alias: string, options?: CallOptions): Promise<Thread> {
-    return this.opened(alias, scopeOf(options));
+    return this.opened(alias, scopeOf(options), "alias");
   }
 
-  private async opened(alias: string, scope: Scope): Promise<Thread> {
+  /** Gives the thread of an alias; absent is what an error says where there is none. */
+  private async opened(alias: string, scope: Scope, absent: string): Promise<Thread> {
     const state = new ThreadState(mustBeString("alias", alias));
     state.at = this.cache.headOf(alias);
     const thread = new Thread(this, state);
-    await thread.refreshed(scope);
+    try {
+      await thread.refreshed(scope);
+    } catch (error) {
+      throw advised(error, "ALIAS_NOT_FOUND", absent);
+    }
     return thread;
   }
 
@@ -175,8 +187,9 @@ export class Client extends Administration {
     }
     const alias = chatAlias(name);
     const messages = asList(system);
+    const absent = "name is of no chat that was begun: give system messages to begin it";
     try {
-      return await this.opened(alias, scope);
+      return await this.opened(alias, scope, absent);
     } catch (error) {
       if (!isReason(error, "ALIAS_NOT_FOUND") || messages.length === 0) {
         throw error;
@@ -189,7 +202,7 @@ export class Client extends Administration {
       return new Thread(this, state);
     } catch (error) {
       if (isReason(error, "ALIAS_EXISTS")) {
-        return this.opened(alias, scope); // somebody else began it meanwhile
+        return this.opened(alias, scope, absent); // somebody else began it meanwhile
       }
       throw error;
     }

@@ -14,7 +14,7 @@ import {
   type GetNodeResponse,
 } from "../gen/transcript/v1/transcript_service_pb.js";
 import { newSalt, type Pending } from "../ledger.js";
-import { byAlias, byId, nodeRef, type Ref } from "../refs.js";
+import { byAlias, byId, mustBeString, nodeRef, type Ref } from "../refs.js";
 import { repeatableCompaction, when } from "../retry.js";
 import { isSame } from "../thread/lost.js";
 import { wireUpdate } from "../writes.js";
@@ -157,7 +157,7 @@ export abstract class Compactions extends Reads {
       head: nodeRef(head),
       throughId: through ?? "",
       ...(policy !== undefined && { policy }),
-      summary: summary ?? "",
+      summary: mustBeString("summary", summary ?? ""),
       summaryOnly: summaryOnly ?? false,
       ...(salt !== undefined && { salt }),
       dryRun: dryRun ?? false,

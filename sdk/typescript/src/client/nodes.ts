@@ -1,6 +1,6 @@
 // Nodes: putting them, and getting them.
 
-import { create } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 
 import { scopeOf, type CallOptions, type Scope } from "../call.js";
 import { fault } from "../errors.js";
@@ -9,6 +9,8 @@ import {
   NewNodeSchema,
   PutNodeRequestSchema,
   PutNodesRequestSchema,
+  type ArchivedNodeSchema,
+  PutArchivedNodesRequestSchema,
   type ChildNode,
   type GetNodeResponse,
   type NewNode,
@@ -81,6 +83,25 @@ export abstract class Nodes extends Aliases {
     }
     if (this.verifies) {
       verifyPut(request.nodes, reply.nodes);
+    }
+    return reply.nodes.map((result) => ({ ...result, retried: unsure }));
+  }
+
+  /**
+   * Puts 1 to 1,000 nodes that were put elsewhere, as an archive has them (docs/archive.md), in one commit, all or nothing, and gives one result for
+   * each in their order. What is there already stays as it is. Errors: PARENT_NOT_FOUND, NODE_NOT_FOUND, NOT_AN_ANCESTOR, ALREADY_COVERED,
+   * OPEN_TOOL_CALLS and others.
+   */
+  async putArchived(
+    nodes: readonly MessageInitShape<typeof ArchivedNodeSchema>[],
+    options?: CallOptions,
+  ): Promise<PutResult[]> {
+    const request = create(PutArchivedNodesRequestSchema, { namespace: this.namespace, nodes: [...nodes] });
+    const { reply, unsure } = await this.caller.unary(scopeOf(options), when(true), (o) =>
+      this.rpc.putArchivedNodes(request, o),
+    );
+    if (reply.nodes.length !== nodes.length) {
+      throw fault("BAD_REPLY", "another number of nodes than were put");
     }
     return reply.nodes.map((result) => ({ ...result, retried: unsure }));
   }

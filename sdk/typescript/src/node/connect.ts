@@ -13,7 +13,8 @@ import { fault } from "../errors.js";
 import { computeSha256, type Sha256 } from "../sha256.js";
 import { SecureFiles, type TlsFiles } from "./files.js";
 import { parseTarget, type Target } from "./target.js";
-import { bearer, faultOf, TokenFile } from "./token.js";
+import { showing } from "../token.js";
+import { TokenFile } from "./token.js";
 
 /** How a Client is connected. */
 export interface ConnectOptions extends ClientOptions, TlsFiles {
@@ -33,8 +34,8 @@ export interface ConnectOptions extends ClientOptions, TlsFiles {
   readonly insecure?: boolean | undefined;
 }
 
-/** How much of a reply may be under way unread, for each stream: as much as Assemble replies at most. */
-const WINDOW = 4 << 20;
+/** The most that a reply, or a frame of a stream, has, and so what may be under way unread of each. What is larger is not read, or unpacked. */
+const REPLY = 4 << 20;
 
 const nodeSha256: Sha256 = (...parts) => {
   const hash = createHash("sha256");
@@ -58,6 +59,7 @@ export function connect(target: string, options: ConnectOptions = {}): Client {
   const transport = createGrpcTransport({
     baseUrl: sessions.authority,
     sessionManager: sessions,
+    readMaxBytes: REPLY,
     interceptors: shown(options),
   });
   return new Client(transport, {
@@ -100,32 +102,22 @@ function shown({ token, tokenFile }: ConnectOptions): Interceptor[] {
   if (token === undefined && tokenFile === undefined) {
     return [];
   }
-  const wrong = typeof token === "function" || tokenFile !== undefined ? undefined : faultOf(token);
-  if (wrong !== undefined) {
-    throw fault("BAD_TARGET", wrong);
+  if (tokenFile === undefined) {
+    return [showing(token ?? "")];
   }
-  let give = typeof token === "function" ? token : (): string => token ?? "";
-  if (tokenFile !== undefined) {
-    const file = new TokenFile(tokenFile);
-    try {
-      file.token();
-    } catch (error) {
-      throw fault("BAD_TARGET", error instanceof Error ? error.message : "the file has no token");
-    }
-    give = () => file.token();
+  const file = new TokenFile(tokenFile);
+  try {
+    file.token();
+  } catch (error) {
+    throw fault("BAD_TARGET", error instanceof Error ? error.message : "the file has no token");
   }
-  return [
-    (next) => async (request) => {
-      request.header.set("authorization", await bearer(give));
-      return next(request);
-    },
-  ];
+  return [showing(() => file.token())];
 }
 
 /** The connection of a Client. It knows which requests were never sent: those for which there was no connection. */
 class Sessions extends Http2SessionManager {
   private readonly unsent = new WeakSet();
-  private readonly widened = new WeakSet();
+  private readonly known = new WeakSet();
 
   constructor(where: Target, secured: (() => ConnectionOptions) | undefined) {
     const { authority, socket } = where;
@@ -133,7 +125,7 @@ class Sessions extends Http2SessionManager {
     const port = Number(/:(\d+)$/.exec(authority)?.[1] ?? 0);
     const address = socket === undefined ? { host, port } : { path: socket };
     const options: SecureClientSessionOptions = {
-      settings: { initialWindowSize: WINDOW },
+      settings: { initialWindowSize: REPLY },
       createConnection: () =>
         secured === undefined
           ? connectSocket(address)
@@ -149,9 +141,11 @@ class Sessions extends Http2SessionManager {
     try {
       const stream = await super.request(...given);
       const session = stream.session as ClientHttp2Session | undefined;
-      if (session !== undefined && !this.widened.has(session)) {
-        this.widened.add(session);
-        session.setLocalWindowSize(WINDOW);
+      if (session !== undefined && !this.known.has(session)) {
+        this.known.add(session);
+        session.setLocalWindowSize(REPLY);
+        // Connect stops listening once it has seen that the connection ended, which may be before Node tells why: that would end the process.
+        session.on("error", () => undefined);
       }
       return stream;
     } catch (error) {

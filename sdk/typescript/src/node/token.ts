@@ -1,8 +1,8 @@
-// Tokens, and the files that hold them.
+// Files that hold tokens.
 
 import { readFileSync } from "node:fs";
 
-import { TranscriptError, undone } from "../errors.js";
+import { faultOf } from "../token.js";
 
 /** How often a file of a token is looked at, in milliseconds. */
 const TOKEN_EVERY = 1000;
@@ -43,35 +43,4 @@ export class TokenFile {
     const fault = faultOf(token);
     return fault === undefined ? token : new Error(`the file ${this.file} has no token: ${fault}`);
   }
-}
-
-/** The header of a call with the token that give gives. UNAUTHENTICATED, of a call that is not sent, where it gives none. */
-export async function bearer(give: () => string | Promise<string>): Promise<string> {
-  let token: unknown;
-  try {
-    token = await give();
-  } catch (error) {
-    throw noToken("the function of the token failed", error); // whose message may have a secret in it
-  }
-  const fault = faultOf(token);
-  if (fault !== undefined) {
-    throw noToken(fault);
-  }
-  return `Bearer ${String(token)}`;
-}
-
-function noToken(what: string, cause?: unknown): unknown {
-  const message = `UNAUTHENTICATED: the call was not sent: ${what}`;
-  return undone(new TranscriptError("UNAUTHENTICATED", "UNAUTHENTICATED", message, {}, { cause }));
-}
-
-/** Why a value is no token; it tells nothing of it. */
-export function faultOf(token: unknown): string | undefined {
-  if (typeof token !== "string") {
-    return "a token is a string";
-  }
-  if (token === "") {
-    return "a token is not empty";
-  }
-  return /^[!-~]+$/.test(token) ? undefined : "a token is one word of ASCII letters, digits and signs";
 }

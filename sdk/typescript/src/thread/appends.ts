@@ -2,7 +2,7 @@
 
 import { scopeOf, type CallOptions, type Scope } from "../call.js";
 import type { Client } from "../client/client.js";
-import { fault, happened, isReason, mayHaveHappened, undone } from "../errors.js";
+import { advised, fault, happened, isReason, mayHaveHappened, undone } from "../errors.js";
 import { Role, type Message } from "../gen/transcript/v1/message_pb.js";
 import type { Pending } from "../ledger.js";
 import { messageAlias } from "../names.js";
@@ -11,6 +11,8 @@ import { described, isOpen, OUTCOME_KEY, stepBy, type Outcome } from "../runs.js
 import type { NodeInit, PutResult } from "../writes.js";
 import { find, idOf, onlyCompacted, overtaken } from "./lost.js";
 import { fitted, labelled, NOTHING, refusedForAnAlias, type Moving, type Standing, type ThreadState } from "./state.js";
+
+const TAKEN = "replyId is taken by another message: give each its own";
 
 /** The appends of a thread. */
 export abstract class Appends {
@@ -65,7 +67,11 @@ export abstract class Appends {
     const alias = aliasOf(replyId);
     const node = ended("replied", asList(reply));
     const names = this.s.sent.has(replyId) ? [] : [{ name: alias, if: mustNotExist() }];
-    await this.put({ ...node, aliases: names }, scopeOf(options));
+    try {
+      await this.put({ ...node, aliases: names }, scopeOf(options));
+    } catch (error) {
+      throw advised(error, "ALIAS_EXISTS", TAKEN);
+    }
     this.remember(alias);
   }
 
@@ -82,7 +88,11 @@ export abstract class Appends {
       return;
     }
     const at = await this.standing(scope);
-    await this.c.moveAliases([{ name: alias, target: byId(at.head), if: mustNotExist() }], scope);
+    try {
+      await this.c.moveAliases([{ name: alias, target: byId(at.head), if: mustNotExist() }], scope);
+    } catch (error) {
+      throw advised(error, "ALIAS_EXISTS", TAKEN);
+    }
     this.remember(alias);
     if (alias === this.s.alias || alias === this.s.chat || !isOpen(at.run)) {
       return;
@@ -130,7 +140,8 @@ export abstract class Appends {
   private async appendBelow(first: string, node: NodeInit, pending: Pending, scope: Scope): Promise<PutResult> {
     if (pending.unsure && pending.parent !== first) {
       // The alias has left that parent, so what is not there will not be.
-      const found = await find(this.c, { ...node, parent: byId(pending.parent) }, scope);
+      const aliases = [...this.s.aliases(headIs(pending.parent)), ...(node.aliases ?? [])];
+      const found = await find(this.c, { ...node, parent: byId(pending.parent), aliases }, scope);
       if (found !== undefined) {
         return found;
       }

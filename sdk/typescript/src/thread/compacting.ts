@@ -16,7 +16,7 @@ import { Appends } from "./appends.js";
 
 /** When compactWhen compacts. */
 export interface Trigger {
-  /** The size of the effective view past which it does, in bytes and tokens; with neither it never does. */
+  /** The size of the effective view past which it does, in bytes and tokens, of which one is needed; 0 does not count. */
   readonly bytes?: number | undefined;
   readonly tokens?: number | undefined;
   /** What is kept. Its dryRun has no effect. */
@@ -106,6 +106,11 @@ export abstract class Compacting extends Appends {
    */
   async compactWhen(trigger: Trigger, options?: CallOptions): Promise<CompactResponse | undefined> {
     const scope = scopeOf(options);
+    mustBeBound("bytes", trigger.bytes);
+    mustBeBound("tokens", trigger.tokens);
+    if (trigger.bytes === undefined && trigger.tokens === undefined) {
+      throw new TypeError("compactWhen needs bytes or tokens: the size past which it compacts");
+    }
     const { head, size } = this.s;
     if (size === undefined || !isPast(trigger, size) || size.bytes < this.s.compactAt) {
       return undefined;
@@ -183,9 +188,16 @@ export abstract class Compacting extends Appends {
   }
 }
 
+/** A RangeError that names the argument, unless it is absent or a number of 0 or more. */
+function mustBeBound(argument: string, value: unknown): void {
+  if (value !== undefined && !(typeof value === "number" && value >= 0)) {
+    throw new RangeError(`${argument} must be a number, 0 or more`);
+  }
+}
+
 /** Whether the view is past the trigger's size. */
 function isPast({ bytes = 0, tokens = 0 }: Trigger, view: Counters): boolean {
-  return (bytes > 0 && view.bytes > BigInt(bytes)) || (tokens > 0 && view.tokens > BigInt(tokens));
+  return (bytes > 0 && view.bytes > bytes) || (tokens > 0 && view.tokens > tokens); // a bound need not be whole
 }
 
 function byteLength(text: string): number {

@@ -5,7 +5,7 @@ import { create } from "@bufbuild/protobuf";
 import type { PolicyInit } from "../assembly.js";
 import { HeldView } from "../cache.js";
 import { scopeOf, type CallOptions, type Scope } from "../call.js";
-import { fault, isReason, TranscriptError } from "../errors.js";
+import { advised, fault, isReason, TranscriptError } from "../errors.js";
 import type { Message, ToolCall } from "../gen/transcript/v1/message_pb.js";
 import { RecallToolCallRequestSchema, View, type MessagePlace } from "../gen/transcript/v1/transcript_service_pb.js";
 import { openCalls, text, unknownResult } from "../messages.js";
@@ -161,8 +161,13 @@ export class Thread extends Compacting {
     }
     const state = this.s.forked(alias);
     const move = { name: alias, target: byId(state.head), if: mustNotExist() };
-    const { set, unsure } = await this.c.moveAliases([move], scopeOf(options));
-    state.isNew = unsure || (set[0]?.changed ?? false);
+    try {
+      const { set, unsure } = await this.c.moveAliases([move], scopeOf(options));
+      state.isNew = unsure || (set[0]?.changed ?? false);
+    } catch (error) {
+      const taken = "alias is taken: open gives its thread; another branch needs an alias of its own";
+      throw advised(error, "ALIAS_EXISTS", taken);
+    }
     return new Thread(this.c, state);
   }
 
@@ -210,7 +215,8 @@ export class Thread extends Compacting {
     if (inherit === "prefix") {
       state.at = at;
     }
-    return this.c.begin(state, node, scope, (salted) => this.c.putScoped(salted, scope));
+    const other = "alias is taken: open gives its thread; another subagent needs an alias of its own";
+    return this.c.begin(state, node, scope, other, (salted) => this.c.putScoped(salted, scope));
   }
 
   /** Where the latest call with an id was put. A result without its call is none. */

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 from .. import _check, v1
 from ..errors import (
+    AliasExistsError,
     AliasNotFoundError,
     BadReplyError,
     InvalidFieldError,
     NoNameError,
     NotAResultError,
     TranscriptError,
+    advised,
     happened,
     may_have_happened,
     undone,
@@ -29,6 +31,9 @@ from ..writes import AliasMove, AliasUpdate, Node, PutResult
 
 if TYPE_CHECKING:
     from .client import AsyncClient
+
+
+_TAKEN = "reply_id is taken by another message: give each its own"
 
 
 class Appends:
@@ -80,7 +85,10 @@ class Appends:
         node = _ended("replied", messages)
         if not self._s.follows(reply_id):
             node = replace(node, aliases=[AliasUpdate(alias, must_not_exist())])
-        result = await self._append(node)
+        try:
+            result = await self._append(node)
+        except AliasExistsError as error:
+            raise advised(error, _TAKEN) from None
         self._remember(alias)
         return result
 
@@ -95,7 +103,10 @@ class Appends:
         if self._s.follows(reply_id):
             return
         at = await self._standing()
-        await self._c.set_aliases(AliasMove(alias, by_id(at.head), must_not_exist()))
+        try:
+            await self._c.set_aliases(AliasMove(alias, by_id(at.head), must_not_exist()))
+        except AliasExistsError as error:
+            raise advised(error, _TAKEN) from None
         self._remember(alias)
         if alias in (self._s.alias, self._s.chat) or not at.run.open:
             return
@@ -130,7 +141,8 @@ class Appends:
     async def _append_below(self, head: str, node: Node, pending: Pending) -> PutResult:
         """Puts a node below a head that the thread has seen, unless an earlier attempt put it below another."""
         if pending.unsure and pending.parent != head:  # the alias has left that parent, so what is not there will not be
-            found = await self._c._find(replace(node, parent=by_id(pending.parent)))
+            aliases = [*self._s.aliases(head_is(pending.parent)), *node.aliases]
+            found = await self._c._find(replace(node, parent=by_id(pending.parent), aliases=aliases))
             if found is not None:
                 return found
             pending.unsure = False

@@ -75,13 +75,18 @@ class Compacting:
             self._s.moved(head, to, counters)
 
     async def compact_when(
-        self, *, bytes: int = 0, tokens: int = 0, summarize: Summarize | None = None, **options: Unpack[CompactionOptions]
+        self,
+        *,
+        bytes: int | None = None,
+        tokens: int | None = None,
+        summarize: Summarize | None = None,
+        **options: Unpack[CompactionOptions],
     ) -> v1.CompactResponse | None:
         """Compacts where the effective view is past a size, and at least a quarter of its bytes would go; else gives None.
 
         Call it before a model is asked (after start, and between steps), so that the reply and all that follows come behind the compaction.
-        `bytes` and `tokens` are the size past which it does; 0: that does not count. The size is what the thread's replies told last, so that most
-        calls ask the server nothing; where too little would go, it asks again only once the view has grown by a tenth.
+        `bytes` and `tokens` are the size past which it does; one is needed, and 0 does not count. The size is what the thread's replies told last,
+        so that most calls ask the server nothing; where too little would go, it asks again only once the view has grown by a tenth.
 
         `summarize` makes the summary out of the effective view, which it owns. It is called once, when a quarter would go even if the summary gets
         as long as the one before. It has to tell of the open run loop's work too, of which a compaction with a summary keeps only what the user
@@ -90,10 +95,12 @@ class Compacting:
 
         Errors: those of compact, of AsyncClient.assemble, and of summarize. OpenToolCallsError is none: it waits for the results.
         """
+        if bytes is None and tokens is None:
+            raise TypeError("compact_when needs bytes or tokens: the size past which it compacts")
         with self._s.lock:
             head, size, again = self._s.head, self._s.size, self._s.compact_at
-        past_bytes = 0 < _check.number("bytes", bytes) < size.bytes
-        past_tokens = 0 < _check.number("tokens", tokens) < size.tokens
+        past_bytes = 0 < _check.number("bytes", 0 if bytes is None else bytes) < size.bytes
+        past_tokens = 0 < _check.number("tokens", 0 if tokens is None else tokens) < size.tokens
         wanted = replace(Compaction(**options), dry_run=False)
         if not (past_bytes or past_tokens) or size.bytes < again:
             return None

@@ -79,6 +79,17 @@ class Nodes(Calls):
             verify_put(wire, list(reply.nodes))
         return [put_result(one, unsure) for one in reply.nodes]
 
+    async def put_archived(self, *nodes: v1.ArchivedNode) -> list[PutResult]:
+        """Puts 1 to 1,000 nodes that were put elsewhere, as an archive has them (docs/archive.md), in one commit, all or nothing, and gives
+        a result for each in their order. What is there already stays as it is. It is repeated where its reply was lost. Errors:
+        ParentNotFoundError, NodeNotFoundError, NotAnAncestorError, AlreadyCoveredError, OpenToolCallsError and others."""
+        wire = _check.instances("nodes", nodes, v1.ArchivedNode)
+        request = v1.PutArchivedNodesRequest(namespace=self.namespace, nodes=wire)
+        reply, unsure = await self._call("PutArchivedNodes", request, v1.PutArchivedNodesResponse, True)
+        if len(reply.nodes) != len(wire):
+            raise BadReplyError("not a result for each node")
+        return [put_result(one, unsure) for one in reply.nodes]
+
     async def node(self, node: Ref) -> v1.GetNodeResponse:
         """Gives one node with its messages as they were put, verified where the client has verify=True. Errors: NodeNotFoundError,
         AliasNotFoundError, AmbiguousPrefixError, VerificationError; UseStreamAssembleError where messages and metadata are together over

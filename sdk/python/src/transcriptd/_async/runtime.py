@@ -11,7 +11,7 @@ from typing import Any
 import grpc
 import grpc.aio
 
-from ..connection import Reread, Settings, channel_options, checked_token, no_token, not_sent
+from ..connection import Reread, Settings, channel_options, checked_token, no_token, not_sent, received
 from ..errors import CancelledError, ClosedError, DeadlineExceededError, typed, undone
 
 # The seconds before a deadline from which on a stream that the server cancels is one whose deadline has passed by its clock.
@@ -72,8 +72,7 @@ class Runtime:
         with self._open() as channel:
             send: Any = channel.unary_unary(method)
             try:
-                reply: bytes = await send(request, timeout=timeout, **shown)
-                return reply
+                return received(await send(request, timeout=timeout, **shown))
             except grpc.RpcError as error:
                 raise self._failed(error, end) from None
             except asyncio.CancelledError:

@@ -65,7 +65,7 @@ class Spawning:
         async def put(node: Node, _: Pending) -> PutResult:
             return await self._c._put(node)
 
-        return await self._c._begin(state, node, put)
+        return await self._c._begin(state, node, put, "alias is taken: open gives its thread; another subagent needs an alias of its own")
 
     async def _call_place(self, head: str, call_id: str) -> v1.MessagePlace:
         """Where the latest call with an id was put. A result without its call is none."""

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 from .. import _check, v1
 from ..errors import (
+    AliasExistsError,
     AliasNotFoundError,
     BadReplyError,
     InvalidFieldError,
     NoNameError,
     NotAResultError,
     TranscriptError,
+    advised,
     happened,
     may_have_happened,
     undone,
@@ -30,6 +32,9 @@ from ..writes import AliasMove, AliasUpdate, Node, PutResult
 
 if TYPE_CHECKING:
     from .client import Client
+
+
+_TAKEN = "reply_id is taken by another message: give each its own"
 
 
 class Appends:
@@ -81,7 +86,10 @@ class Appends:
         node = _ended("replied", messages)
         if not self._s.follows(reply_id):
             node = replace(node, aliases=[AliasUpdate(alias, must_not_exist())])
-        result = self._append(node)
+        try:
+            result = self._append(node)
+        except AliasExistsError as error:
+            raise advised(error, _TAKEN) from None
         self._remember(alias)
         return result
 
@@ -96,7 +104,10 @@ class Appends:
         if self._s.follows(reply_id):
             return
         at = self._standing()
-        self._c.set_aliases(AliasMove(alias, by_id(at.head), must_not_exist()))
+        try:
+            self._c.set_aliases(AliasMove(alias, by_id(at.head), must_not_exist()))
+        except AliasExistsError as error:
+            raise advised(error, _TAKEN) from None
         self._remember(alias)
         if alias in (self._s.alias, self._s.chat) or not at.run.open:
             return
@@ -131,7 +142,8 @@ class Appends:
     def _append_below(self, head: str, node: Node, pending: Pending) -> PutResult:
         """Puts a node below a head that the thread has seen, unless an earlier attempt put it below another."""
         if pending.unsure and pending.parent != head:  # the alias has left that parent, so what is not there will not be
-            found = self._c._find(replace(node, parent=by_id(pending.parent)))
+            aliases = [*self._s.aliases(head_is(pending.parent)), *node.aliases]
+            found = self._c._find(replace(node, parent=by_id(pending.parent), aliases=aliases))
             if found is not None:
                 return found
             pending.unsure = False

@@ -17,6 +17,7 @@ from ..errors import (
     NoNameError,
     ParentNotFoundError,
     TranscriptError,
+    advised,
     happened,
     may_have_happened,
 )
@@ -50,7 +51,7 @@ class Begin(CompactionCalls, Aliases):
         *messages: v1.Message,
         reply_to: str = "",
         chat: str = "",
-        system: Sequence[v1.Message] = (),
+        system: v1.Message | Sequence[v1.Message] = (),
         notes: Sequence[v1.MessageNote] = (),
         metadata: Mapping[str, str] | None = None,
     ) -> Thread:
@@ -58,7 +59,8 @@ class Begin(CompactionCalls, Aliases):
 
         `message_id` is the message's id where it came from: the alias msg/MESSAGE_ID is the thread's. `messages` is what was said, as a rule one
         user message; `notes` and `metadata` as in Node. `reply_to` is the id of the message that it replies to: the chain of msg/REPLY_TO goes on.
-        Where that is empty or not known, a conversation begins, with the messages `system` in a root of its own, so that equal prompts share it.
+        Where that is empty or not known, a conversation begins, with `system`, a message or a list of them, in a root of its own, so that equal
+        prompts share it.
         `chat`, if not empty, is the conversation that the message is part of: each commit of the thread also points the alias chat/CHAT to what it
         wrote, whichever branch that is in.
 
@@ -68,7 +70,7 @@ class Begin(CompactionCalls, Aliases):
         """
         if not _check.text("message_id", message_id):
             raise NoNameError("message_id must not be empty")
-        prompt = _check.messages("system", system, v1.Message)
+        prompt = _check.messages("system", [system] if isinstance(system, v1.Message) else system, v1.Message)
         parent = message_alias(reply_to) if _check.text("reply_to", reply_to) else ""
         state = ThreadState(message_alias(message_id), chat_alias(chat) if _check.text("chat", chat) else "")
         node = Node(
@@ -89,7 +91,7 @@ class Begin(CompactionCalls, Aliases):
                     pending.unsure = pending.unsure or may_have_happened(error)
             return self._put_first(prompt, node)
 
-        return self._begin(state, node, put)
+        return self._begin(state, node, put, "message_id is taken: resume gives the thread it has; another message needs an id of its own")
 
     def _put_first(self, system: Sequence[v1.Message], node: Node) -> PutResult:
         """Puts the first messages of a conversation, behind a root of system messages where there are some."""
@@ -105,15 +107,22 @@ class Begin(CompactionCalls, Aliases):
         """
         if not _check.text("message_id", message_id):
             raise NoNameError("message_id must not be empty")
-        return self.open(message_alias(message_id))
+        return self._open(message_alias(message_id), "message_id is of no message that was started: start puts one")
 
     def open(self, alias: str) -> Thread:
         """Gives a thread that goes on from an alias and moves it. Error: AliasNotFoundError."""
         if not _check.text("alias", alias):
             raise NoNameError("alias must not be empty")
+        return self._open(alias, "alias")
+
+    def _open(self, alias: str, absent: str) -> Thread:
+        """Gives the thread of an alias; absent is what an error says where there is none."""
         thread = self._thread(ThreadState(alias))
         thread._s.at = self._cache.head_of(alias)
-        thread.refresh()
+        try:
+            thread.refresh()
+        except AliasNotFoundError as error:
+            raise advised(error, absent) from None
         return thread
 
     def chat(self, name: str, *system: v1.Message) -> Thread:
@@ -124,7 +133,7 @@ class Begin(CompactionCalls, Aliases):
         _check.messages("system", system, v1.Message)
         alias = chat_alias(name)
         try:
-            return self.open(alias)
+            return self._open(alias, "name is of no chat that was begun: give system messages to begin it")
         except AliasNotFoundError:
             if not system:
                 raise
@@ -148,8 +157,8 @@ class Begin(CompactionCalls, Aliases):
 
         return ledger.take(fingerprint(node), salt)
 
-    def _begin(self, state: ThreadState, node: Node, put: Put) -> Thread:
-        """Puts the first node of a thread, whose alias must not exist, or finds it."""
+    def _begin(self, state: ThreadState, node: Node, put: Put, taken: str) -> Thread:
+        """Puts the first node of a thread, whose alias must not exist, or finds it; taken is what an error says where the alias is another's."""
         pending = self._take(self._unsure, node)
         node = replace(node, salt=pending.salt)
         failed: BaseException | None = None
@@ -160,7 +169,10 @@ class Begin(CompactionCalls, Aliases):
                 state.started(result)
             except AliasExistsError as error:
                 pending.told(error)
-                self._taken(state, node, error)
+                try:
+                    self._taken(state, node, error)
+                except AliasExistsError as refused:
+                    raise advised(refused, taken) from None
             except TranscriptError as error:
                 pending.told(error)
                 raise

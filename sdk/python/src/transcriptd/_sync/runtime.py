@@ -9,7 +9,7 @@ from typing import Any
 
 import grpc
 
-from ..connection import Reread, Settings, channel_options, checked_token, no_token, not_sent
+from ..connection import Reread, Settings, channel_options, checked_token, no_token, not_sent, received
 from ..errors import CancelledError, ClosedError, DeadlineExceededError, typed, undone
 
 # The seconds before a deadline from which on a stream that the server cancels is one whose deadline has passed by its clock.
@@ -34,7 +34,8 @@ class Runtime:
         return self._closing.is_set()
 
     def _open(self) -> _Lease:
-        """The channel for a call: another one where the files that TLS goes by have changed."""
+        """The channel for a call: another one where the files that TLS goes by have changed. It counts the call at once, so that no other
+        thread closes the channel before it is sent."""
         with self._lock:
             ended = [lease for lease in self._retired if not lease.calls]
             self._retired = [lease for lease in self._retired if lease.calls]
@@ -42,6 +43,7 @@ class Runtime:
                 self._retired.append(self._lease)
                 self._lease = _Lease(self._connect(), self._lock)
             lease = self._lease
+            lease.calls += 1
         for one in ended:
             one.channel.close()
         return lease
@@ -71,8 +73,7 @@ class Runtime:
         with self._open() as channel:
             send: Any = channel.unary_unary(method)
             try:
-                reply: bytes = send(request, timeout=timeout, **shown)
-                return reply
+                return received(send(request, timeout=timeout, **shown))
             except grpc.RpcError as error:
                 raise self._failed(error, end) from None
             except ValueError:
@@ -139,7 +140,7 @@ class Runtime:
 
 
 class _Lease:
-    """A channel and the number of calls that use it."""
+    """A channel and the number of calls that use it; each of them gives it back by the end of its with block."""
 
     def __init__(self, channel: grpc.Channel, lock: threading.Lock) -> None:
         self.channel = channel
@@ -147,8 +148,6 @@ class _Lease:
         self._lock = lock
 
     def __enter__(self) -> grpc.Channel:
-        with self._lock:
-            self.calls += 1
         return self.channel
 
     def __exit__(self, *_: object) -> None:

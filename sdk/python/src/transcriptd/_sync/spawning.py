@@ -66,7 +66,7 @@ class Spawning:
         def put(node: Node, _: Pending) -> PutResult:
             return self._c._put(node)
 
-        return self._c._begin(state, node, put)
+        return self._c._begin(state, node, put, "alias is taken: open gives its thread; another subagent needs an alias of its own")
 
     def _call_place(self, head: str, call_id: str) -> v1.MessagePlace:
         """Where the latest call with an id was put. A result without its call is none."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from .. import _check, v1
 from ..cache import View
-from ..errors import NodeNotFoundError, NoNameError, NotAnAncestorError
+from ..errors import AliasExistsError, NodeNotFoundError, NoNameError, NotAnAncestorError, advised
 from ..messages import text, unknown_result
 from ..refs import by_id, must_not_exist
 from ..runs import open_calls
@@ -70,7 +70,7 @@ class Thread(Appends, Compacting, Spawning, Tools):
     def reply_text(self, reply: v1.Message) -> str:
         """The text of a reply that was put, as it is handed to people: "[depth:N] ", where N is the depth by then, and the text. What is stored has
         no prefix."""
-        return with_depth(self.depth, text(reply))
+        return with_depth(self.depth, text(_check.message("reply", reply, v1.Message)))
 
     def messages(self, policy: v1.Policy | None = None) -> list[v1.Message]:
         """Gives what to send to a model: the conversation view of the head, bounded by a policy, in which absent fields have the server's defaults;
@@ -125,7 +125,10 @@ class Thread(Appends, Compacting, Spawning, Tools):
         if not _check.text("alias", alias):
             raise NoNameError("alias must not be empty")
         state = self._s.forked(alias)
-        results, unsure = self._c._set_aliases(AliasMove(alias, by_id(state.head), must_not_exist()))
+        try:
+            results, unsure = self._c._set_aliases(AliasMove(alias, by_id(state.head), must_not_exist()))
+        except AliasExistsError as error:
+            raise advised(error, "alias is taken: open gives its thread; another branch needs an alias of its own") from None
         state.is_new = unsure or (bool(results) and results[0].changed)
         return Thread(self._c, state)
 

@@ -12,9 +12,36 @@ class Scope(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     SCOPE_UNSPECIFIED: _ClassVar[Scope]
     SCOPE_NAMESPACE: _ClassVar[Scope]
     SCOPE_STORE: _ClassVar[Scope]
+
+class ProblemKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    PROBLEM_KIND_UNSPECIFIED: _ClassVar[ProblemKind]
+    PROBLEM_KIND_FILE: _ClassVar[ProblemKind]
+    PROBLEM_KIND_STORE: _ClassVar[ProblemKind]
+    PROBLEM_KIND_STRAY: _ClassVar[ProblemKind]
+    PROBLEM_KIND_NODE: _ClassVar[ProblemKind]
+    PROBLEM_KIND_CONTENT: _ClassVar[ProblemKind]
+    PROBLEM_KIND_FOLD: _ClassVar[ProblemKind]
+    PROBLEM_KIND_INDEX: _ClassVar[ProblemKind]
+    PROBLEM_KIND_COUNTERS: _ClassVar[ProblemKind]
+    PROBLEM_KIND_ALIAS: _ClassVar[ProblemKind]
+    PROBLEM_KIND_SETTINGS: _ClassVar[ProblemKind]
+    PROBLEM_KIND_LAST_PUT: _ClassVar[ProblemKind]
 SCOPE_UNSPECIFIED: Scope
 SCOPE_NAMESPACE: Scope
 SCOPE_STORE: Scope
+PROBLEM_KIND_UNSPECIFIED: ProblemKind
+PROBLEM_KIND_FILE: ProblemKind
+PROBLEM_KIND_STORE: ProblemKind
+PROBLEM_KIND_STRAY: ProblemKind
+PROBLEM_KIND_NODE: ProblemKind
+PROBLEM_KIND_CONTENT: ProblemKind
+PROBLEM_KIND_FOLD: ProblemKind
+PROBLEM_KIND_INDEX: ProblemKind
+PROBLEM_KIND_COUNTERS: ProblemKind
+PROBLEM_KIND_ALIAS: ProblemKind
+PROBLEM_KIND_SETTINGS: ProblemKind
+PROBLEM_KIND_LAST_PUT: ProblemKind
 
 class NamespaceStatsRequest(_message.Message):
     __slots__ = ("namespace",)
@@ -83,14 +110,16 @@ class VerifyRequest(_message.Message):
     def __init__(self, namespace: _Optional[str] = ..., cursor: _Optional[str] = ..., scope: _Optional[_Union[Scope, str]] = ..., max_bytes_per_second: _Optional[int] = ...) -> None: ...
 
 class VerifyProblem(_message.Message):
-    __slots__ = ("node_id", "problem", "namespace")
+    __slots__ = ("node_id", "problem", "namespace", "kind")
     NODE_ID_FIELD_NUMBER: _ClassVar[int]
     PROBLEM_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
     node_id: str
     problem: str
     namespace: str
-    def __init__(self, node_id: _Optional[str] = ..., problem: _Optional[str] = ..., namespace: _Optional[str] = ...) -> None: ...
+    kind: ProblemKind
+    def __init__(self, node_id: _Optional[str] = ..., problem: _Optional[str] = ..., namespace: _Optional[str] = ..., kind: _Optional[_Union[ProblemKind, str]] = ...) -> None: ...
 
 class VerifyResponse(_message.Message):
     __slots__ = ("nodes_checked", "entries_checked", "problems", "problems_found", "done", "namespace", "namespaces_checked", "files_checked", "cursor")

@@ -64,6 +64,13 @@ class FindingKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     FINDING_KIND_INTERRUPTED_LOOP: _ClassVar[FindingKind]
     FINDING_KIND_LEAD_IN: _ClassVar[FindingKind]
 
+class LoopPhase(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    LOOP_PHASE_UNSPECIFIED: _ClassVar[LoopPhase]
+    LOOP_PHASE_ASKED: _ClassVar[LoopPhase]
+    LOOP_PHASE_WORKING: _ClassVar[LoopPhase]
+    LOOP_PHASE_ENDED: _ClassVar[LoopPhase]
+
 class NotWrittenReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     NOT_WRITTEN_REASON_UNSPECIFIED: _ClassVar[NotWrittenReason]
@@ -143,6 +150,10 @@ FINDING_KIND_UNANSWERED_CALL: FindingKind
 FINDING_KIND_DUPLICATE_CALL_ID: FindingKind
 FINDING_KIND_INTERRUPTED_LOOP: FindingKind
 FINDING_KIND_LEAD_IN: FindingKind
+LOOP_PHASE_UNSPECIFIED: LoopPhase
+LOOP_PHASE_ASKED: LoopPhase
+LOOP_PHASE_WORKING: LoopPhase
+LOOP_PHASE_ENDED: LoopPhase
 NOT_WRITTEN_REASON_UNSPECIFIED: NotWrittenReason
 NOT_WRITTEN_REASON_NOTHING_SHRINKS: NotWrittenReason
 RUN_LOOP_STATE_UNSPECIFIED: RunLoopState
@@ -356,6 +367,38 @@ class PutNodesRequest(_message.Message):
     def __init__(self, namespace: _Optional[str] = ..., nodes: _Optional[_Iterable[_Union[NewNode, _Mapping]]] = ...) -> None: ...
 
 class PutNodesResponse(_message.Message):
+    __slots__ = ("nodes",)
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    nodes: _containers.RepeatedCompositeFieldContainer[PutNodeResponse]
+    def __init__(self, nodes: _Optional[_Iterable[_Union[PutNodeResponse, _Mapping]]] = ...) -> None: ...
+
+class PutArchivedNodesRequest(_message.Message):
+    __slots__ = ("namespace", "nodes")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    nodes: _containers.RepeatedCompositeFieldContainer[ArchivedNode]
+    def __init__(self, namespace: _Optional[str] = ..., nodes: _Optional[_Iterable[_Union[ArchivedNode, _Mapping]]] = ...) -> None: ...
+
+class ArchivedNode(_message.Message):
+    __slots__ = ("envelope", "payload", "metadata", "salt", "first_put_at", "notes", "copies")
+    ENVELOPE_FIELD_NUMBER: _ClassVar[int]
+    PAYLOAD_FIELD_NUMBER: _ClassVar[int]
+    METADATA_FIELD_NUMBER: _ClassVar[int]
+    SALT_FIELD_NUMBER: _ClassVar[int]
+    FIRST_PUT_AT_FIELD_NUMBER: _ClassVar[int]
+    NOTES_FIELD_NUMBER: _ClassVar[int]
+    COPIES_FIELD_NUMBER: _ClassVar[int]
+    envelope: bytes
+    payload: bytes
+    metadata: bytes
+    salt: bytes
+    first_put_at: _timestamp_pb2.Timestamp
+    notes: _containers.RepeatedCompositeFieldContainer[MessageNote]
+    copies: CompactionCopies
+    def __init__(self, envelope: _Optional[bytes] = ..., payload: _Optional[bytes] = ..., metadata: _Optional[bytes] = ..., salt: _Optional[bytes] = ..., first_put_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., notes: _Optional[_Iterable[_Union[MessageNote, _Mapping]]] = ..., copies: _Optional[_Union[CompactionCopies, _Mapping]] = ...) -> None: ...
+
+class PutArchivedNodesResponse(_message.Message):
     __slots__ = ("nodes",)
     NODES_FIELD_NUMBER: _ClassVar[int]
     nodes: _containers.RepeatedCompositeFieldContainer[PutNodeResponse]
@@ -819,7 +862,7 @@ class GetNodeRequest(_message.Message):
     def __init__(self, namespace: _Optional[str] = ..., node: _Optional[_Union[NodeRef, _Mapping]] = ..., omit_messages: bool = ...) -> None: ...
 
 class GetNodeResponse(_message.Message):
-    __slots__ = ("messages", "info", "metadata", "first_put_at", "counters", "ancestors", "aliases", "roles", "has_more_aliases")
+    __slots__ = ("messages", "info", "metadata", "first_put_at", "counters", "ancestors", "aliases", "roles", "has_more_aliases", "copies")
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
     INFO_FIELD_NUMBER: _ClassVar[int]
     METADATA_FIELD_NUMBER: _ClassVar[int]
@@ -829,6 +872,7 @@ class GetNodeResponse(_message.Message):
     ALIASES_FIELD_NUMBER: _ClassVar[int]
     ROLES_FIELD_NUMBER: _ClassVar[int]
     HAS_MORE_ALIASES_FIELD_NUMBER: _ClassVar[int]
+    COPIES_FIELD_NUMBER: _ClassVar[int]
     messages: _containers.RepeatedCompositeFieldContainer[_message_pb2.Message]
     info: NodeInfo
     metadata: _node_pb2.Metadata
@@ -838,7 +882,26 @@ class GetNodeResponse(_message.Message):
     aliases: _containers.RepeatedScalarFieldContainer[str]
     roles: _containers.RepeatedScalarFieldContainer[_message_pb2.Role]
     has_more_aliases: bool
-    def __init__(self, messages: _Optional[_Iterable[_Union[_message_pb2.Message, _Mapping]]] = ..., info: _Optional[_Union[NodeInfo, _Mapping]] = ..., metadata: _Optional[_Union[_node_pb2.Metadata, _Mapping]] = ..., first_put_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., counters: _Optional[_Union[ChainCounters, _Mapping]] = ..., ancestors: _Optional[int] = ..., aliases: _Optional[_Iterable[str]] = ..., roles: _Optional[_Iterable[_Union[_message_pb2.Role, str]]] = ..., has_more_aliases: bool = ...) -> None: ...
+    copies: CompactionCopies
+    def __init__(self, messages: _Optional[_Iterable[_Union[_message_pb2.Message, _Mapping]]] = ..., info: _Optional[_Union[NodeInfo, _Mapping]] = ..., metadata: _Optional[_Union[_node_pb2.Metadata, _Mapping]] = ..., first_put_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., counters: _Optional[_Union[ChainCounters, _Mapping]] = ..., ancestors: _Optional[int] = ..., aliases: _Optional[_Iterable[str]] = ..., roles: _Optional[_Iterable[_Union[_message_pb2.Role, str]]] = ..., has_more_aliases: bool = ..., copies: _Optional[_Union[CompactionCopies, _Mapping]] = ...) -> None: ...
+
+class CompactionCopies(_message.Message):
+    __slots__ = ("copied_from", "loop_begins", "last_loop")
+    COPIED_FROM_FIELD_NUMBER: _ClassVar[int]
+    LOOP_BEGINS_FIELD_NUMBER: _ClassVar[int]
+    LAST_LOOP_FIELD_NUMBER: _ClassVar[int]
+    copied_from: _containers.RepeatedCompositeFieldContainer[CopiedFrom]
+    loop_begins: _containers.RepeatedScalarFieldContainer[int]
+    last_loop: LoopPhase
+    def __init__(self, copied_from: _Optional[_Iterable[_Union[CopiedFrom, _Mapping]]] = ..., loop_begins: _Optional[_Iterable[int]] = ..., last_loop: _Optional[_Union[LoopPhase, str]] = ...) -> None: ...
+
+class CopiedFrom(_message.Message):
+    __slots__ = ("ancestors", "message_index")
+    ANCESTORS_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_INDEX_FIELD_NUMBER: _ClassVar[int]
+    ancestors: int
+    message_index: int
+    def __init__(self, ancestors: _Optional[int] = ..., message_index: _Optional[int] = ...) -> None: ...
 
 class GetNodesRequest(_message.Message):
     __slots__ = ("namespace", "node_ids", "omit_messages")

@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file transcript/v1/admin_service.proto.
  */
 export const file_transcript_v1_admin_service: GenFile = /*@__PURE__*/
-  fileDesc("CiF0cmFuc2NyaXB0L3YxL2FkbWluX3NlcnZpY2UucHJvdG8SDXRyYW5zY3JpcHQudjEiKgoVTmFtZXNwYWNlU3RhdHNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCSLOAQoWTmFtZXNwYWNlU3RhdHNSZXNwb25zZRINCgVub2RlcxgBIAEoAxIQCghtZXNzYWdlcxgCIAEoAxIVCg1tZXNzYWdlX2J5dGVzGAMgASgDEg8KB2FsaWFzZXMYBCABKAMSDQoFcm9vdHMYBSABKAMSDQoFZm9ya3MYBiABKAMSMgoIc2V0dGluZ3MYByABKAsyIC50cmFuc2NyaXB0LnYxLk5hbWVzcGFjZVNldHRpbmdzEhkKEXNldHRpbmdzX3JldmlzaW9uGAggASgDIlYKEU5hbWVzcGFjZVNldHRpbmdzEhEKCW1heF9ub2RlcxgBIAEoAxIZChFtYXhfbWVzc2FnZV9ieXRlcxgCIAEoAxITCgttYXhfYWxpYXNlcxgDIAEoAyKAAQoTU2V0TmFtZXNwYWNlUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSMgoIc2V0dGluZ3MYAiABKAsyIC50cmFuc2NyaXB0LnYxLk5hbWVzcGFjZVNldHRpbmdzEhUKCHJldmlzaW9uGAMgASgDSACIAQFCCwoJX3JldmlzaW9uIlwKFFNldE5hbWVzcGFjZVJlc3BvbnNlEjIKCHNldHRpbmdzGAEgASgLMiAudHJhbnNjcmlwdC52MS5OYW1lc3BhY2VTZXR0aW5ncxIQCghyZXZpc2lvbhgCIAEoAyJ1Cg1WZXJpZnlSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZjdXJzb3IYAiABKAkSIwoFc2NvcGUYAyABKA4yFC50cmFuc2NyaXB0LnYxLlNjb3BlEhwKFG1heF9ieXRlc19wZXJfc2Vjb25kGAQgASgDIkQKDVZlcmlmeVByb2JsZW0SDwoHbm9kZV9pZBgBIAEoCRIPCgdwcm9ibGVtGAIgASgJEhEKCW5hbWVzcGFjZRgDIAEoCSLsAQoOVmVyaWZ5UmVzcG9uc2USFQoNbm9kZXNfY2hlY2tlZBgBIAEoAxIXCg9lbnRyaWVzX2NoZWNrZWQYAiABKAMSLgoIcHJvYmxlbXMYAyADKAsyHC50cmFuc2NyaXB0LnYxLlZlcmlmeVByb2JsZW0SFgoOcHJvYmxlbXNfZm91bmQYBCABKAMSDAoEZG9uZRgFIAEoCBIRCgluYW1lc3BhY2UYBiABKAkSGgoSbmFtZXNwYWNlc19jaGVja2VkGAcgASgDEhUKDWZpbGVzX2NoZWNrZWQYCCABKAMSDgoGY3Vyc29yGAkgASgJKkQKBVNjb3BlEhUKEVNDT1BFX1VOU1BFQ0lGSUVEEAASEwoPU0NPUEVfTkFNRVNQQUNFEAESDwoLU0NPUEVfU1RPUkUQAjKPAgoMQWRtaW5TZXJ2aWNlEl0KDk5hbWVzcGFjZVN0YXRzEiQudHJhbnNjcmlwdC52MS5OYW1lc3BhY2VTdGF0c1JlcXVlc3QaJS50cmFuc2NyaXB0LnYxLk5hbWVzcGFjZVN0YXRzUmVzcG9uc2USVwoMU2V0TmFtZXNwYWNlEiIudHJhbnNjcmlwdC52MS5TZXROYW1lc3BhY2VSZXF1ZXN0GiMudHJhbnNjcmlwdC52MS5TZXROYW1lc3BhY2VSZXNwb25zZRJHCgZWZXJpZnkSHC50cmFuc2NyaXB0LnYxLlZlcmlmeVJlcXVlc3QaHS50cmFuc2NyaXB0LnYxLlZlcmlmeVJlc3BvbnNlMAFCQ1pBZ2l0aHViLmNvbS90cmFuc2NyaXB0ZC90cmFuc2NyaXB0ZC9nZW4vdHJhbnNjcmlwdC92MTt0cmFuc2NyaXB0djFiBnByb3RvMw");
+  fileDesc("CiF0cmFuc2NyaXB0L3YxL2FkbWluX3NlcnZpY2UucHJvdG8SDXRyYW5zY3JpcHQudjEiKgoVTmFtZXNwYWNlU3RhdHNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCSLOAQoWTmFtZXNwYWNlU3RhdHNSZXNwb25zZRINCgVub2RlcxgBIAEoAxIQCghtZXNzYWdlcxgCIAEoAxIVCg1tZXNzYWdlX2J5dGVzGAMgASgDEg8KB2FsaWFzZXMYBCABKAMSDQoFcm9vdHMYBSABKAMSDQoFZm9ya3MYBiABKAMSMgoIc2V0dGluZ3MYByABKAsyIC50cmFuc2NyaXB0LnYxLk5hbWVzcGFjZVNldHRpbmdzEhkKEXNldHRpbmdzX3JldmlzaW9uGAggASgDIlYKEU5hbWVzcGFjZVNldHRpbmdzEhEKCW1heF9ub2RlcxgBIAEoAxIZChFtYXhfbWVzc2FnZV9ieXRlcxgCIAEoAxITCgttYXhfYWxpYXNlcxgDIAEoAyKAAQoTU2V0TmFtZXNwYWNlUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSMgoIc2V0dGluZ3MYAiABKAsyIC50cmFuc2NyaXB0LnYxLk5hbWVzcGFjZVNldHRpbmdzEhUKCHJldmlzaW9uGAMgASgDSACIAQFCCwoJX3JldmlzaW9uIlwKFFNldE5hbWVzcGFjZVJlc3BvbnNlEjIKCHNldHRpbmdzGAEgASgLMiAudHJhbnNjcmlwdC52MS5OYW1lc3BhY2VTZXR0aW5ncxIQCghyZXZpc2lvbhgCIAEoAyJ1Cg1WZXJpZnlSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZjdXJzb3IYAiABKAkSIwoFc2NvcGUYAyABKA4yFC50cmFuc2NyaXB0LnYxLlNjb3BlEhwKFG1heF9ieXRlc19wZXJfc2Vjb25kGAQgASgDIm4KDVZlcmlmeVByb2JsZW0SDwoHbm9kZV9pZBgBIAEoCRIPCgdwcm9ibGVtGAIgASgJEhEKCW5hbWVzcGFjZRgDIAEoCRIoCgRraW5kGAQgASgOMhoudHJhbnNjcmlwdC52MS5Qcm9ibGVtS2luZCLsAQoOVmVyaWZ5UmVzcG9uc2USFQoNbm9kZXNfY2hlY2tlZBgBIAEoAxIXCg9lbnRyaWVzX2NoZWNrZWQYAiABKAMSLgoIcHJvYmxlbXMYAyADKAsyHC50cmFuc2NyaXB0LnYxLlZlcmlmeVByb2JsZW0SFgoOcHJvYmxlbXNfZm91bmQYBCABKAMSDAoEZG9uZRgFIAEoCBIRCgluYW1lc3BhY2UYBiABKAkSGgoSbmFtZXNwYWNlc19jaGVja2VkGAcgASgDEhUKDWZpbGVzX2NoZWNrZWQYCCABKAMSDgoGY3Vyc29yGAkgASgJKkQKBVNjb3BlEhUKEVNDT1BFX1VOU1BFQ0lGSUVEEAASEwoPU0NPUEVfTkFNRVNQQUNFEAESDwoLU0NPUEVfU1RPUkUQAiq7AgoLUHJvYmxlbUtpbmQSHAoYUFJPQkxFTV9LSU5EX1VOU1BFQ0lGSUVEEAASFQoRUFJPQkxFTV9LSU5EX0ZJTEUQARIWChJQUk9CTEVNX0tJTkRfU1RPUkUQAhIWChJQUk9CTEVNX0tJTkRfU1RSQVkQAxIVChFQUk9CTEVNX0tJTkRfTk9ERRAEEhgKFFBST0JMRU1fS0lORF9DT05URU5UEAUSFQoRUFJPQkxFTV9LSU5EX0ZPTEQQBhIWChJQUk9CTEVNX0tJTkRfSU5ERVgQBxIZChVQUk9CTEVNX0tJTkRfQ09VTlRFUlMQCBIWChJQUk9CTEVNX0tJTkRfQUxJQVMQCRIZChVQUk9CTEVNX0tJTkRfU0VUVElOR1MQChIZChVQUk9CTEVNX0tJTkRfTEFTVF9QVVQQCzKPAgoMQWRtaW5TZXJ2aWNlEl0KDk5hbWVzcGFjZVN0YXRzEiQudHJhbnNjcmlwdC52MS5OYW1lc3BhY2VTdGF0c1JlcXVlc3QaJS50cmFuc2NyaXB0LnYxLk5hbWVzcGFjZVN0YXRzUmVzcG9uc2USVwoMU2V0TmFtZXNwYWNlEiIudHJhbnNjcmlwdC52MS5TZXROYW1lc3BhY2VSZXF1ZXN0GiMudHJhbnNjcmlwdC52MS5TZXROYW1lc3BhY2VSZXNwb25zZRJHCgZWZXJpZnkSHC50cmFuc2NyaXB0LnYxLlZlcmlmeVJlcXVlc3QaHS50cmFuc2NyaXB0LnYxLlZlcmlmeVJlc3BvbnNlMAFCQ1pBZ2l0aHViLmNvbS90cmFuc2NyaXB0ZC90cmFuc2NyaXB0ZC9nZW4vdHJhbnNjcmlwdC92MTt0cmFuc2NyaXB0djFiBnByb3RvMw");
 
 /**
  * Request of NamespaceStats.
@@ -282,6 +282,13 @@ export type VerifyProblem = Message<"transcript.v1.VerifyProblem"> & {
    * @generated from field: string namespace = 3;
    */
   namespace: string;
+
+  /**
+   * What kind of problem it is.
+   *
+   * @generated from field: transcript.v1.ProblemKind kind = 4;
+   */
+  kind: ProblemKind;
 };
 
 /**
@@ -405,6 +412,105 @@ export enum Scope {
  */
 export const ScopeSchema: GenEnum<Scope> = /*@__PURE__*/
   enumDesc(file_transcript_v1_admin_service, 0);
+
+/**
+ * What is wrong, and so what to do: docs/operations.md has a row for each kind. A server may have kinds that
+ * are not listed here.
+ *
+ * @generated from enum transcript.v1.ProblemKind
+ */
+export enum ProblemKind {
+  /**
+   * An older server does not tell.
+   *
+   * @generated from enum value: PROBLEM_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * A file of the engine is damaged.
+   *
+   * @generated from enum value: PROBLEM_KIND_FILE = 1;
+   */
+  FILE = 1,
+
+  /**
+   * A row of the store's own: its format and header, the keys of page tokens, the names and numbers of
+   * namespaces.
+   *
+   * @generated from enum value: PROBLEM_KIND_STORE = 2;
+   */
+  STORE = 2,
+
+  /**
+   * A row that should not be there: of an unknown table, or of no namespace that has a name.
+   *
+   * @generated from enum value: PROBLEM_KIND_STRAY = 3;
+   */
+  STRAY = 3,
+
+  /**
+   * A node that cannot be read, or whose parent cannot be read.
+   *
+   * @generated from enum value: PROBLEM_KIND_NODE = 4;
+   */
+  NODE = 4,
+
+  /**
+   * A node whose bytes are not those that its id is computed from.
+   *
+   * @generated from enum value: PROBLEM_KIND_CONTENT = 5;
+   */
+  CONTENT = 5,
+
+  /**
+   * A header or a fork path that differs from what follows from the node and its parent.
+   *
+   * @generated from enum value: PROBLEM_KIND_FOLD = 6;
+   */
+  FOLD = 6,
+
+  /**
+   * An index entry that is missing, differs, or belongs to nothing.
+   *
+   * @generated from enum value: PROBLEM_KIND_INDEX = 7;
+   */
+  INDEX = 7,
+
+  /**
+   * A counter that differs from what there is.
+   *
+   * @generated from enum value: PROBLEM_KIND_COUNTERS = 8;
+   */
+  COUNTERS = 8,
+
+  /**
+   * An alias, or a past state of one, that cannot be read, contradicts another, or points to no node.
+   *
+   * @generated from enum value: PROBLEM_KIND_ALIAS = 9;
+   */
+  ALIAS = 9,
+
+  /**
+   * The settings of a namespace.
+   *
+   * @generated from enum value: PROBLEM_KIND_SETTINGS = 10;
+   */
+  SETTINGS = 10,
+
+  /**
+   * The time of a last put that cannot be read, or is of no node.
+   *
+   * @generated from enum value: PROBLEM_KIND_LAST_PUT = 11;
+   */
+  LAST_PUT = 11,
+}
+
+/**
+ * Describes the enum transcript.v1.ProblemKind.
+ */
+export const ProblemKindSchema: GenEnum<ProblemKind> = /*@__PURE__*/
+  enumDesc(file_transcript_v1_admin_service, 1);
 
 /**
  * For the operator of a server. Namespaces and errors are as in TranscriptService.
