@@ -10,7 +10,7 @@ import (
 // needs are the features of docs/api.md without which a server cannot be held to checks whose ids begin so.
 var needs = []struct{ id, feature string }{
 	{"alias/rename", "alias_deletes"}, {"delete-alias/in-a-put", "alias_deletes"}, {"list-aliases/folder", "alias_order"},
-	{"list-aliases/prefix", "alias_order"}, {"revision/", "alias_revisions"}, {"get-nodes/", "get_nodes"}, {"end-of-view/", "last_messages"},
+	{"list-aliases/prefix", "alias_order"}, {"revision/", "alias_revisions"}, {"get-nodes/", "get_nodes"}, {"put-archived-nodes/", "archived_nodes"}, {"end-of-view/", "last_messages"},
 	{"list-namespaces/", "namespaces"}, {"set-namespace/", "namespaces"},
 	{"identity/notes", "note_costs"}, {"limits/notes", "note_costs"}, {"views/opaque", "opaque_parts"}, {"limits/opaque", "opaque_parts"},
 	{"views/", "presets"}, {"verify/goes-on", "verify_cursor"},

@@ -32,7 +32,7 @@ type Check struct {
 // Checks are all checks, in the order in which they are reported.
 func Checks() []Check {
 	return slices.Concat(
-		identityChecks(), refusedChecks(), putNodeChecks(), putNodesChecks(), aliasChecks(), deleteAliasesChecks(), revisionChecks(), listAliasesChecks(),
+		identityChecks(), refusedChecks(), putNodeChecks(), putNodesChecks(), archivedChecks(), aliasChecks(), deleteAliasesChecks(), revisionChecks(), listAliasesChecks(),
 		historyChecks(), nodeChecks(), viewChecks(), promiseChecks(), assembleChecks(), endOfViewChecks(), streamChecks(),
 		compactChecks(), loopChecks(), recallChecks(), searchChecks(), replayChecks(), describeChecks(), limitChecks(), tokenChecks(),
 		namespaceChecks(), errorChecks(), protocolChecks(), adminChecks(), settingsChecks(),

@@ -78,8 +78,8 @@ func (a *agent) work(ctx context.Context, thread *client.Thread, in letter) (*me
 			return nil, err
 		}
 		var results []*message
-		for _, call := range calls {
-			result, err := a.run(ctx, thread, in, call)
+		for i, call := range calls {
+			result, err := a.run(ctx, thread, in.callKey(thread, i), call)
 			if err != nil {
 				return nil, err
 			}
@@ -111,9 +111,9 @@ func (a *agent) ask(ctx context.Context, thread *client.Thread) (*message, error
 	return a.model(ctx, messages, a.tools(thread, ""))
 }
 
-// run runs a call. What the tool says goes to the model; an error is one of the service or the disk.
-func (a *agent) run(ctx context.Context, thread *client.Thread, in letter, call *transcriptv1.ToolCall) (*message, error) {
-	for _, tool := range a.tools(thread, in.callKey(call)) {
+// run runs a call under its key. What the tool says goes to the model; an error is one of the service or the disk.
+func (a *agent) run(ctx context.Context, thread *client.Thread, key string, call *transcriptv1.ToolCall) (*message, error) {
+	for _, tool := range a.tools(thread, key) {
 		if tool.Name == call.GetName() {
 			text, err := tool.Call(ctx, call.GetArguments())
 			return client.Result(call, text), err
@@ -130,17 +130,18 @@ func (a *agent) settle(ctx context.Context, thread *client.Thread, in letter) er
 		return err
 	}
 	var results []*message
-	for _, call := range calls {
+	for i, call := range calls { // all of the round: their results are put at once, but for the bell's, which is not looked up
 		if call.GetName() == "ring" {
 			continue
 		}
-		paid, found, err := a.files.paid(in.callKey(call))
+		key := in.callKey(thread, i)
+		paid, found, err := a.files.paid(key)
 		if err != nil {
 			return err
 		}
 		result := client.Result(call, paid)
 		if !found { // it did not run, or reads
-			if result, err = a.run(ctx, thread, in, call); err != nil {
+			if result, err = a.run(ctx, thread, key, call); err != nil {
 				return err
 			}
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -12,7 +11,6 @@ import (
 	"sync"
 
 	"github.com/transcriptd/transcriptd/client"
-	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
 // letter is a line of inbox.jsonl.
@@ -39,8 +37,11 @@ type payment struct {
 
 func (in letter) replyID() string { return "re-" + in.ID }
 
-// callKey names a call in the world: no other message's call has it.
-func (in letter) callKey(call *transcriptv1.ToolCall) string { return in.ID + "/" + call.GetId() }
+// callKey names the i-th call of the message that a thread ends in, results aside, in the world: no other call has it. The call's own
+// id would not do: models give the same one in several rounds, or none.
+func (in letter) callKey(thread *client.Thread, i int) string {
+	return fmt.Sprintf("%s/%d.%d", in.ID, thread.Depth(), i)
+}
 
 // reply is the reply as people get it, of a thread that ends in it.
 func (in letter) reply(thread *client.Thread, said *message) reply {
@@ -63,9 +64,12 @@ func read[Line any](f *files, name string) ([]Line, error) {
 		return nil, err
 	}
 	var lines []Line
-	for s := bufio.NewScanner(bytes.NewReader(data)); s.Scan(); {
+	for text := range bytes.Lines(data) {
+		if len(bytes.TrimSpace(text)) == 0 {
+			continue
+		}
 		var line Line
-		if err := json.Unmarshal(s.Bytes(), &line); err != nil {
+		if err := json.Unmarshal(text, &line); err != nil {
 			return nil, fmt.Errorf("%s, line %d is not what it should be: %w", name, len(lines)+1, err)
 		}
 		lines = append(lines, line)
@@ -85,8 +89,19 @@ func (f *files) add(name string, line any) error {
 	if err != nil {
 		return err
 	}
-	_, err = file.Write(append(data, '\n'))
+	if n, failed := file.Write(append(data, '\n')); failed != nil {
+		err = errors.Join(failed, cutOff(file, int64(n)))
+	}
 	return errors.Join(err, file.Sync(), file.Close())
+}
+
+// cutOff takes the last bytes off a file: a line that is not whole, as on a full disk, would spoil the next one.
+func cutOff(file *os.File, n int64) error {
+	stat, err := file.Stat()
+	if err != nil || n == 0 {
+		return err
+	}
+	return file.Truncate(stat.Size() - n)
 }
 
 // pay pays, and tells so.

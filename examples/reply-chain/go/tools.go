@@ -91,5 +91,5 @@ func (f *files) note(name string) (string, error) {
 	if err != nil {
 		return "There is no such note.", nil //nolint:nilerr // the model may name another
 	}
-	return string(note), nil
+	return strings.ToValidUTF8(string(note), "\uFFFD"), nil
 }

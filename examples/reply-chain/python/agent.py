@@ -37,7 +37,7 @@ class Agent:
     async def answer(self, letter: Letter) -> Reply:
         """Gives the reply to a message, from wherever an earlier process left it."""
         try:
-            thread = await self._client.start(letter.id, user(letter.text), reply_to=letter.reply_to, system=[system(PROMPT)])
+            thread = await self._client.start(letter.id, user(letter.text), reply_to=letter.reply_to, system=system(PROMPT))
         except AliasExistsError:  # it was begun before, and went on
             thread = await self._client.resume(letter.id)
         said = None
@@ -56,7 +56,8 @@ class Agent:
             if not calls(said):
                 return said
             await thread.append(said)  # before the tools run: after a crash the calls are open, and not forgotten
-            await thread.append_results(*[await self._run(thread, letter, call) for call in calls(said)])
+            results = [await self._run(thread, letter.call_key(thread.depth, i), call) for i, call in enumerate(calls(said))]
+            await thread.append_results(*results)
         return assistant(f"I stopped after {MAX_ROUNDS} rounds of tools.")
 
     async def _ask(self, thread: AsyncThread) -> Message:
@@ -67,9 +68,9 @@ class Agent:
     async def _summarize(self, messages: list[Message]) -> str:
         return text(await self._model([*messages, user(SUMMARIZE)], []))
 
-    async def _run(self, thread: AsyncThread, letter: Letter, call: ToolCall) -> Message:
-        """Runs a call. What the tool says goes to the model; an error is one of the service or the disk."""
-        for tool in self._tools(thread, letter.call_key(call)):
+    async def _run(self, thread: AsyncThread, key: str, call: ToolCall) -> Message:
+        """Runs a call under its key. What the tool says goes to the model; an error is one of the service or the disk."""
+        for tool in self._tools(thread, key):
             if tool.name == call.name:
                 return result(call, await tool.run(call.arguments))
         return result(call, "There is no such tool.")
@@ -78,11 +79,13 @@ class Agent:
         """Ends the calls that a crash left open. Each may have run, and none is just run again: a payment is looked up in the ledger, and
         nobody knows whether the bell rang. The other tools only read."""
         results = []
-        for call in await thread.open_calls():
+        # They are all of the round: its results are put at once, but for the bell's, which is not looked up.
+        for i, call in enumerate(await thread.open_calls()):
             if call.name == "ring":
                 continue
-            paid = self._files.paid(letter.call_key(call))
-            results.append(result(call, paid) if paid else await self._run(thread, letter, call))
+            key = letter.call_key(thread.depth, i)
+            paid = self._files.paid(key)
+            results.append(result(call, paid) if paid else await self._run(thread, key, call))
         if results:
             await thread.append_results(*results)
         await thread.answer_unknown()

@@ -1,12 +1,11 @@
 """The world: a folder with inbox.jsonl, outbox.jsonl, ledger.jsonl, bell.jsonl and notes/."""
 
+import errno
 import json
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
-
-from transcriptd.v1 import ToolCall
 
 
 @dataclass(frozen=True)
@@ -21,9 +20,10 @@ class Letter:
     def reply_id(self) -> str:
         return f"re-{self.id}"
 
-    def call_key(self, call: ToolCall) -> str:
-        """Names a call in the world: no other message's call has it."""
-        return f"{self.id}/{call.id}"
+    def call_key(self, depth: int, i: int) -> str:
+        """Names the i-th call of the message at a depth in the world: no other call has such a name. The call's own id would not do: models give
+        the same one in several rounds, or none."""
+        return f"{self.id}/{depth}.{i}"
 
 
 @dataclass(frozen=True)
@@ -92,9 +92,13 @@ class Files:
         return [json.loads(line) for line in data.split("\n") if line]
 
     def _add(self, name: str, line: dict[str, Any]) -> None:
+        data = (json.dumps(line, ensure_ascii=False) + "\n").encode()
         file = os.open(self._folder / name, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600)
         try:
-            os.write(file, (json.dumps(line, ensure_ascii=False) + "\n").encode())
+            written = os.write(file, data)
+            if written < len(data):  # a line that is not whole, as on a full disk, would spoil the next one
+                os.ftruncate(file, os.fstat(file).st_size - written)
+                raise OSError(errno.ENOSPC, f"no room for a line of {name}")
             os.fsync(file)
         finally:
             os.close(file)

@@ -36,7 +36,7 @@ def _tool(name: str, description: str, properties: dict[str, Any], run: Callable
             given = json.loads(arguments) if isinstance(arguments, str) else arguments
             wanted = {name: given[name] for name in properties}
             json.dumps(wanted, ensure_ascii=False).encode()  # half a surrogate pair is no text
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, RecursionError):
             wanted = {}
         if any(type(wanted.get(name)) is not types[schema["type"]] for name, schema in properties.items()):
             return "The arguments are not those that the tool takes."

@@ -24,8 +24,8 @@ var (
 		{"re-k1", "k1", "[depth:5] pay: paid 5 to alice; pay: paid 7 to bob; ring: rang; read_note: Don't forget the crème fraîche — 200 g", 5},
 		{"re-k2", "k2", "[depth:9] read_note: The cat is called 小雨; recall_tool_call: Don't forget the crème fraîche — 200 g", 9},
 	}
-	stepPayments = []payment{{"k1/call_f1412390_0", "alice", 5}, {"k1/call_f1412390_1", "bob", 7}}
-	stepRings    = []ring{{"k1/call_f1412390_2"}}
+	stepPayments = []payment{{"k1/2.0", "alice", 5}, {"k1/2.1", "bob", 7}}
+	stepRings    = []ring{{"k1/3.0"}}
 )
 
 const unknown = "[result unknown: the agent was interrupted while this call may have been running]"

@@ -23,11 +23,11 @@ var (
 		{"re-m8", "m8", "[depth:16] recall_tool_call: -8", 16},
 	}
 	samplePayments = []payment{
-		{"m2/call_4f60d23e_0", "alice", 5},
-		{"m2/call_4f60d23e_1", "bob", 7},
-		{"m5/call_f4d888bc_0", "carol", 1},
+		{"m2/2.0", "alice", 5},
+		{"m2/2.1", "bob", 7},
+		{"m5/6.0", "carol", 1},
 	}
-	sampleRings = []ring{{"m2/call_4f60d23e_2"}}
+	sampleRings = []ring{{"m2/3.0"}}
 )
 
 func sampleInbox(t *testing.T) []letter {

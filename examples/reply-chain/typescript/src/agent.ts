@@ -78,8 +78,8 @@ export class Agent {
       }
       await thread.append([said]); // before the tools run: after a crash the calls are open, and not forgotten
       const results = [];
-      for (const call of calls(said)) {
-        results.push(await this.#run(thread, letter, call));
+      for (const [i, call] of calls(said).entries()) {
+        results.push(await this.#run(thread, callKey(letter, thread.depth, i), call));
       }
       await thread.appendResults(results);
     }
@@ -96,9 +96,9 @@ export class Agent {
     return await this.#model(await thread.messages(), this.#tools(thread, ""));
   }
 
-  /** Runs a call. What the tool says goes to the model; an error is one of the service or the disk. */
-  async #run(thread: Thread, letter: Letter, call: ToolCall): Promise<Message> {
-    const tool = this.#tools(thread, callKey(letter, call)).find(({ name }) => name === call.name);
+  /** Runs a call under its key. What the tool says goes to the model; an error is one of the service or the disk. */
+  async #run(thread: Thread, key: string, call: ToolCall): Promise<Message> {
+    const tool = this.#tools(thread, key).find(({ name }) => name === call.name);
     return result(call, tool === undefined ? "There is no such tool." : await tool.run(call.arguments));
   }
 
@@ -108,10 +108,12 @@ export class Agent {
    */
   async #settle(thread: Thread, letter: Letter): Promise<void> {
     const results = [];
-    for (const call of await thread.openCalls()) {
+    // They are all of the round: its results are put at once, but for the bell's, which is not looked up.
+    for (const [i, call] of (await thread.openCalls()).entries()) {
       if (call.name !== "ring") {
-        const paid = this.#files.paid(callKey(letter, call));
-        results.push(paid === undefined ? await this.#run(thread, letter, call) : result(call, paid));
+        const key = callKey(letter, thread.depth, i);
+        const paid = this.#files.paid(key);
+        results.push(paid === undefined ? await this.#run(thread, key, call) : result(call, paid));
       }
     }
     if (results.length > 0) {

@@ -1,9 +1,7 @@
 // The world: a folder with inbox.jsonl, outbox.jsonl, ledger.jsonl, bell.jsonl and notes/.
 
-import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from "node:fs";
 import { basename, join } from "node:path";
-
-import type { ToolCall } from "transcriptd";
 
 /** A line of inbox.jsonl. */
 export interface Letter {
@@ -31,9 +29,12 @@ export function replyId(letter: Letter): string {
   return `re-${letter.id}`;
 }
 
-/** Names a call in the world: no other message's call has it. */
-export function callKey(letter: Letter, call: ToolCall): string {
-  return `${letter.id}/${call.id ?? ""}`;
+/**
+ * Names the i-th call of the message at a depth in the world: no other call has such a name. The call's own id would not do: models give
+ * the same one in several rounds, or none.
+ */
+export function callKey(letter: Letter, depth: number, i: number): string {
+  return `${letter.id}/${depth}.${i}`;
 }
 
 /** The files of a folder. Lines are on the disk when a method returns. */
@@ -101,9 +102,15 @@ export class Files {
   }
 
   #add(name: string, line: object): void {
+    const data = Buffer.from(`${JSON.stringify(line)}\n`);
     const file = openSync(join(this.#folder, name), "a", 0o600);
     try {
-      writeSync(file, `${JSON.stringify(line)}\n`);
+      const written = writeSync(file, data);
+      if (written < data.length) {
+        // A line that is not whole, as on a full disk, would spoil the next one.
+        ftruncateSync(file, fstatSync(file).size - written);
+        throw new Error(`there is no room for a line of ${name}`);
+      }
       fsyncSync(file);
     } finally {
       closeSync(file);
