@@ -106,7 +106,7 @@ func table() []row {
 		{receive.ErrNoRoom, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "there was no room for the request, since those of other calls have it all: repeat it later; nothing was done", false},
 		{reply.ErrNoRoom, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "there was no room for the reply, since replies that were not taken yet have it all: take them, and repeat this call later", false},
 		{reply.ErrBusy, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "other calls read, and it was not this one's turn: repeat it later", false},
-		{errBusyVerifying, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, fmt.Sprintf("%d calls of Verify run already: repeat this one later", maxVerifies), false},
+		{errBusyVerifying, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, fmt.Sprintf("%d calls of Verify and Backup run already: repeat this one later", maxVerifies), false},
 		{receive.ErrSlow, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, fmt.Sprintf("the request was on its way for over %s while others waited for room: repeat it later; nothing was done", receive.Timeout), false},
 
 		{chainstore.ErrQuota, exhausted, transcriptv1.ErrorReason_ERROR_REASON_QUOTA_EXCEEDED, "the namespace would have more than its quota: who looks after it can raise that; nothing was written", false},

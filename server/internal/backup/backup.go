@@ -2,15 +2,12 @@
 package backup
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
-	"google.golang.org/protobuf/encoding/protodelim"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/transcriptd/transcriptd/canonical"
@@ -39,7 +36,7 @@ type Backup struct {
 // pageBytes is about how much is read of nodes at a time.
 const pageBytes = 1 << 20
 
-// Write writes the archive. Nodes are read first, up to a point, in pages; then aliases, in one state of the store, to a file that has no name; then the nodes
+// Write writes the archive. Nodes are read first, up to a point, in pages; then aliases, in one state of the store, to a spool; then the nodes
 // that were put until that state, and the aliases behind them. So no read waits for whoever takes the archive.
 func (b *Backup) Write(ctx context.Context, to io.Writer) (archive.Digest, archive.Counts, error) {
 	after, err := b.after()
@@ -129,48 +126,24 @@ func (r *run) names(ctx context.Context) (all []string, err error) {
 
 // rest writes what was put meanwhile, and the aliases of one state: what they point to stands before them.
 func (r *run) rest(ctx context.Context, after, first chainstore.Point) (_ chainstore.Point, err error) {
-	spool, err := os.CreateTemp("", "transcriptd-backup-*")
-	if err != nil {
-		return 0, fmt.Errorf("a file for the aliases: %w", err)
-	}
-	defer func() { err = errors.Join(err, spool.Close(), os.Remove(spool.Name())) }()
-	point, err := r.spool(ctx, after, spool)
+	spool, err := archive.NewSpool()
 	if err != nil {
 		return 0, err
 	}
-	if _, err := spool.Seek(0, io.SeekStart); err != nil {
-		return 0, err
-	}
-	for in := bufio.NewReader(spool); ; {
-		record := &transcriptv1.ArchiveRecord{}
-		switch err := protodelim.UnmarshalFrom(in, record); {
-		case errors.Is(err, io.EOF):
-			return point, nil
-		case err != nil:
-			return 0, err
-		}
-		if err := r.w.Write(record); err != nil {
-			return 0, err
-		}
-		if n := record.GetNamespace(); n != nil {
-			if err := r.nodes(ctx, n.GetName(), chainstore.ExportSpan{After: first, Through: point}); err != nil {
-				return 0, err
-			}
-		}
-	}
-}
-
-func (r *run) spool(ctx context.Context, after chainstore.Point, to io.Writer) (chainstore.Point, error) {
-	out := bufio.NewWriterSize(to, 1<<20)
-	put := func(record *transcriptv1.ArchiveRecord) error {
-		_, err := protodelim.MarshalTo(out, record)
-		return err
-	}
+	defer func() { err = errors.Join(err, spool.Close()) }()
 	point, err := r.Store.ExportAliases(ctx, after, r.wants, chainstore.ExportYield{
-		Namespace: func(n *chainstore.ExportedNamespace) error { return put(namespaceRecord(n)) },
-		Alias:     func(a *chainstore.ExportedAlias) error { return put(aliasRecord(a)) },
+		Namespace: func(n *chainstore.ExportedNamespace) error { return spool.Write(namespaceRecord(n)) },
+		Alias:     func(a *chainstore.ExportedAlias) error { return spool.Write(aliasRecord(a)) },
 	})
-	return point, errors.Join(err, out.Flush())
+	if err != nil {
+		return 0, err
+	}
+	return point, spool.Records(func(record *transcriptv1.ArchiveRecord) error {
+		if err := r.w.Write(record); err != nil || record.GetNamespace() == nil {
+			return err
+		}
+		return r.nodes(ctx, record.GetNamespace().GetName(), chainstore.ExportSpan{After: first, Through: point})
+	})
 }
 
 func (r *run) namespace(n *transcriptv1.ArchiveNamespace) error {
