@@ -5,7 +5,6 @@ import (
 	"io"
 	"time"
 
-	"golang.org/x/time/rate"
 	"google.golang.org/grpc"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -64,12 +63,16 @@ func (a *admin) parseBackup(req *transcriptv1.BackupRequest) (*backup.Backup, er
 	return b, nil
 }
 
-// paced waits until so many bytes a second were read, on average.
+// maxPause is the longest that a backup can be told to take, in seconds: longer than anybody waits.
+const maxPause = 1e9
+
+// paced waits until so many bytes a second were read, on average since the first.
 func paced(bytesPerSecond int64) func(context.Context, int) error {
-	limit := rate.NewLimiter(rate.Limit(bytesPerSecond), 1)
+	began, read := time.Now(), 0.0
 	return func(ctx context.Context, bytes int) error {
-		wait := limit.ReserveN(time.Now(), 1).Delay() + time.Duration(float64(bytes)/float64(bytesPerSecond)*float64(time.Second))
-		timer := time.NewTimer(wait)
+		read += float64(bytes)
+		due := min(read/float64(bytesPerSecond), maxPause) * float64(time.Second)
+		timer := time.NewTimer(time.Until(began.Add(time.Duration(due))))
 		defer timer.Stop()
 		select {
 		case <-timer.C:
