@@ -54,7 +54,10 @@ func TestLinesGone(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- New(Config{Client: h}).Run(ctx, Lines(strings.NewReader(ask), io.Discard)) }()
+	in, asks := io.Pipe() // which does not end: the program is called off while it waits for more
+	defer func() { _ = asks.Close() }()
+	go func() { _, _ = io.WriteString(asks, ask) }()
+	go func() { ended <- New(Config{Client: h}).Run(ctx, Lines(in, io.Discard)) }()
 	<-h.waiting
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
