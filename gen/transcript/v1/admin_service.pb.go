@@ -9,6 +9,7 @@ package transcriptv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -797,8 +798,16 @@ type BackupRequest struct {
 	SinceDigest []byte `protobuf:"bytes,4,opt,name=since_digest,json=sinceDigest,proto3" json:"since_digest,omitempty"`
 	// The most bytes of nodes to read in one second, on average. 0: no limit.
 	MaxBytesPerSecond int64 `protobuf:"varint,5,opt,name=max_bytes_per_second,json=maxBytesPerSecond,proto3" json:"max_bytes_per_second,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// `ArchivePoint.cursor` of the last point of an archive that was cut, which this one goes on from. The scope must
+	// be the same, and `since_cursor` and `since_digest` must be empty: the cursor has them.
+	ContinueCursor []byte `protobuf:"bytes,6,opt,name=continue_cursor,json=continueCursor,proto3" json:"continue_cursor,omitempty"`
+	// The digest of the block of that archive which ends with that point: 32 bytes. Required with `continue_cursor`,
+	// and only with it.
+	ContinueDigest []byte `protobuf:"bytes,7,opt,name=continue_digest,json=continueDigest,proto3" json:"continue_digest,omitempty"`
+	// Must be set if the store is encrypted: the archive is plain text, and whoever receives it has to protect it.
+	Plain         bool `protobuf:"varint,8,opt,name=plain,proto3" json:"plain,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *BackupRequest) Reset() {
@@ -864,6 +873,27 @@ func (x *BackupRequest) GetMaxBytesPerSecond() int64 {
 		return x.MaxBytesPerSecond
 	}
 	return 0
+}
+
+func (x *BackupRequest) GetContinueCursor() []byte {
+	if x != nil {
+		return x.ContinueCursor
+	}
+	return nil
+}
+
+func (x *BackupRequest) GetContinueDigest() []byte {
+	if x != nil {
+		return x.ContinueDigest
+	}
+	return nil
+}
+
+func (x *BackupRequest) GetPlain() bool {
+	if x != nil {
+		return x.Plain
+	}
+	return false
 }
 
 // A piece of an archive. The pieces of all responses in order are the archive. The last response has
@@ -949,11 +979,333 @@ func (x *BackupResponse) GetDigest() []byte {
 	return nil
 }
 
+// Request of Restore.
+type RestoreRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The namespace to restore into. If it does not exist, the call makes it.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// What the archive has of the namespace itself. Its name is not read: it may be another one. Absent: settings and
+	// floor stay.
+	Archived *ArchiveNamespace `protobuf:"bytes,2,opt,name=archived,proto3" json:"archived,omitempty"`
+	// Aliases: at most 1,000, each name once, and at most 4 MiB in all.
+	Aliases       []*ArchiveAlias `protobuf:"bytes,3,rep,name=aliases,proto3" json:"aliases,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestoreRequest) Reset() {
+	*x = RestoreRequest{}
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestoreRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestoreRequest) ProtoMessage() {}
+
+func (x *RestoreRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestoreRequest.ProtoReflect.Descriptor instead.
+func (*RestoreRequest) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *RestoreRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *RestoreRequest) GetArchived() *ArchiveNamespace {
+	if x != nil {
+		return x.Archived
+	}
+	return nil
+}
+
+func (x *RestoreRequest) GetAliases() []*ArchiveAlias {
+	if x != nil {
+		return x.Aliases
+	}
+	return nil
+}
+
+// Response of Restore.
+type RestoreResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Aliases that were set. The others were there already, as the archive has them.
+	AliasesSet    int32 `protobuf:"varint,1,opt,name=aliases_set,json=aliasesSet,proto3" json:"aliases_set,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestoreResponse) Reset() {
+	*x = RestoreResponse{}
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestoreResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestoreResponse) ProtoMessage() {}
+
+func (x *RestoreResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestoreResponse.ProtoReflect.Descriptor instead.
+func (*RestoreResponse) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *RestoreResponse) GetAliasesSet() int32 {
+	if x != nil {
+		return x.AliasesSet
+	}
+	return 0
+}
+
+// A namespace.
+type ArchiveNamespace struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The settings. Absent if they were never set, and in a bundle.
+	Settings *NamespaceSettings `protobuf:"bytes,2,opt,name=settings,proto3" json:"settings,omitempty"`
+	// Their revision. 0 if they were never set.
+	SettingsRevision int64 `protobuf:"varint,3,opt,name=settings_revision,json=settingsRevision,proto3" json:"settings_revision,omitempty"`
+	// The floor of revisions of the namespace's aliases: no name that is set for the first time has this revision
+	// or a lower one. In a backup only.
+	RevisionFloor int64 `protobuf:"varint,4,opt,name=revision_floor,json=revisionFloor,proto3" json:"revision_floor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ArchiveNamespace) Reset() {
+	*x = ArchiveNamespace{}
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ArchiveNamespace) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ArchiveNamespace) ProtoMessage() {}
+
+func (x *ArchiveNamespace) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ArchiveNamespace.ProtoReflect.Descriptor instead.
+func (*ArchiveNamespace) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ArchiveNamespace) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ArchiveNamespace) GetSettings() *NamespaceSettings {
+	if x != nil {
+		return x.Settings
+	}
+	return nil
+}
+
+func (x *ArchiveNamespace) GetSettingsRevision() int64 {
+	if x != nil {
+		return x.SettingsRevision
+	}
+	return 0
+}
+
+func (x *ArchiveNamespace) GetRevisionFloor() int64 {
+	if x != nil {
+		return x.RevisionFloor
+	}
+	return 0
+}
+
+// An alias, or what is known of one that was deleted.
+type ArchiveAlias struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Its states, oldest first: the last one is the present one. At least one, at most 101.
+	States []*ArchiveAliasState `protobuf:"bytes,2,rep,name=states,proto3" json:"states,omitempty"`
+	// The labels.
+	Labels map[string]string `protobuf:"bytes,3,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// The revision: that of the last change of head or labels.
+	Revision      int64 `protobuf:"varint,4,opt,name=revision,proto3" json:"revision,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ArchiveAlias) Reset() {
+	*x = ArchiveAlias{}
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ArchiveAlias) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ArchiveAlias) ProtoMessage() {}
+
+func (x *ArchiveAlias) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ArchiveAlias.ProtoReflect.Descriptor instead.
+func (*ArchiveAlias) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ArchiveAlias) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ArchiveAlias) GetStates() []*ArchiveAliasState {
+	if x != nil {
+		return x.States
+	}
+	return nil
+}
+
+func (x *ArchiveAlias) GetLabels() map[string]string {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+func (x *ArchiveAlias) GetRevision() int64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+// A state of an alias.
+type ArchiveAliasState struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The node that it pointed to. Empty: the alias was deleted.
+	Node []byte `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// When the state began.
+	BeganAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=began_at,json=beganAt,proto3" json:"began_at,omitempty"`
+	// The revision with which it began.
+	Revision      int64 `protobuf:"varint,3,opt,name=revision,proto3" json:"revision,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ArchiveAliasState) Reset() {
+	*x = ArchiveAliasState{}
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ArchiveAliasState) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ArchiveAliasState) ProtoMessage() {}
+
+func (x *ArchiveAliasState) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ArchiveAliasState.ProtoReflect.Descriptor instead.
+func (*ArchiveAliasState) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ArchiveAliasState) GetNode() []byte {
+	if x != nil {
+		return x.Node
+	}
+	return nil
+}
+
+func (x *ArchiveAliasState) GetBeganAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.BeganAt
+	}
+	return nil
+}
+
+func (x *ArchiveAliasState) GetRevision() int64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
 var File_transcript_v1_admin_service_proto protoreflect.FileDescriptor
 
 const file_transcript_v1_admin_service_proto_rawDesc = "" +
 	"\n" +
-	"!transcript/v1/admin_service.proto\x12\rtranscript.v1\"5\n" +
+	"!transcript/v1/admin_service.proto\x12\rtranscript.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"5\n" +
 	"\x15NamespaceStatsRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\"\xa0\x02\n" +
 	"\x16NamespaceStatsResponse\x12\x14\n" +
@@ -997,19 +1349,46 @@ const file_transcript_v1_admin_service_proto_rawDesc = "" +
 	"\tnamespace\x18\x06 \x01(\tR\tnamespace\x12-\n" +
 	"\x12namespaces_checked\x18\a \x01(\x03R\x11namespacesChecked\x12#\n" +
 	"\rfiles_checked\x18\b \x01(\x03R\ffilesChecked\x12\x16\n" +
-	"\x06cursor\x18\t \x01(\tR\x06cursor\"\xd0\x01\n" +
+	"\x06cursor\x18\t \x01(\tR\x06cursor\"\xb8\x02\n" +
 	"\rBackupRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12*\n" +
 	"\x05scope\x18\x02 \x01(\x0e2\x14.transcript.v1.ScopeR\x05scope\x12!\n" +
 	"\fsince_cursor\x18\x03 \x01(\fR\vsinceCursor\x12!\n" +
 	"\fsince_digest\x18\x04 \x01(\fR\vsinceDigest\x12/\n" +
-	"\x14max_bytes_per_second\x18\x05 \x01(\x03R\x11maxBytesPerSecond\"\x80\x01\n" +
+	"\x14max_bytes_per_second\x18\x05 \x01(\x03R\x11maxBytesPerSecond\x12'\n" +
+	"\x0fcontinue_cursor\x18\x06 \x01(\fR\x0econtinueCursor\x12'\n" +
+	"\x0fcontinue_digest\x18\a \x01(\fR\x0econtinueDigest\x12\x14\n" +
+	"\x05plain\x18\b \x01(\bR\x05plain\"\x80\x01\n" +
 	"\x0eBackupResponse\x12\x12\n" +
 	"\x04data\x18\x01 \x01(\fR\x04data\x12\x14\n" +
 	"\x05nodes\x18\x02 \x01(\x03R\x05nodes\x12\x18\n" +
 	"\aaliases\x18\x03 \x01(\x03R\aaliases\x12\x12\n" +
 	"\x04done\x18\x04 \x01(\bR\x04done\x12\x16\n" +
-	"\x06digest\x18\x05 \x01(\fR\x06digest*D\n" +
+	"\x06digest\x18\x05 \x01(\fR\x06digest\"\xa2\x01\n" +
+	"\x0eRestoreRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12;\n" +
+	"\barchived\x18\x02 \x01(\v2\x1f.transcript.v1.ArchiveNamespaceR\barchived\x125\n" +
+	"\aaliases\x18\x03 \x03(\v2\x1b.transcript.v1.ArchiveAliasR\aaliases\"2\n" +
+	"\x0fRestoreResponse\x12\x1f\n" +
+	"\valiases_set\x18\x01 \x01(\x05R\n" +
+	"aliasesSet\"\xb8\x01\n" +
+	"\x10ArchiveNamespace\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12<\n" +
+	"\bsettings\x18\x02 \x01(\v2 .transcript.v1.NamespaceSettingsR\bsettings\x12+\n" +
+	"\x11settings_revision\x18\x03 \x01(\x03R\x10settingsRevision\x12%\n" +
+	"\x0erevision_floor\x18\x04 \x01(\x03R\rrevisionFloor\"\xf4\x01\n" +
+	"\fArchiveAlias\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x128\n" +
+	"\x06states\x18\x02 \x03(\v2 .transcript.v1.ArchiveAliasStateR\x06states\x12?\n" +
+	"\x06labels\x18\x03 \x03(\v2'.transcript.v1.ArchiveAlias.LabelsEntryR\x06labels\x12\x1a\n" +
+	"\brevision\x18\x04 \x01(\x03R\brevision\x1a9\n" +
+	"\vLabelsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"z\n" +
+	"\x11ArchiveAliasState\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\fR\x04node\x125\n" +
+	"\bbegan_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\abeganAt\x12\x1a\n" +
+	"\brevision\x18\x03 \x01(\x03R\brevision*D\n" +
 	"\x05Scope\x12\x15\n" +
 	"\x11SCOPE_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fSCOPE_NAMESPACE\x10\x01\x12\x0f\n" +
@@ -1027,12 +1406,13 @@ const file_transcript_v1_admin_service_proto_rawDesc = "" +
 	"\x12PROBLEM_KIND_ALIAS\x10\t\x12\x19\n" +
 	"\x15PROBLEM_KIND_SETTINGS\x10\n" +
 	"\x12\x19\n" +
-	"\x15PROBLEM_KIND_LAST_PUT\x10\v2\xd8\x02\n" +
+	"\x15PROBLEM_KIND_LAST_PUT\x10\v2\xa2\x03\n" +
 	"\fAdminService\x12]\n" +
 	"\x0eNamespaceStats\x12$.transcript.v1.NamespaceStatsRequest\x1a%.transcript.v1.NamespaceStatsResponse\x12W\n" +
 	"\fSetNamespace\x12\".transcript.v1.SetNamespaceRequest\x1a#.transcript.v1.SetNamespaceResponse\x12G\n" +
 	"\x06Verify\x12\x1c.transcript.v1.VerifyRequest\x1a\x1d.transcript.v1.VerifyResponse0\x01\x12G\n" +
-	"\x06Backup\x12\x1c.transcript.v1.BackupRequest\x1a\x1d.transcript.v1.BackupResponse0\x01BCZAgithub.com/transcriptd/transcriptd/gen/transcript/v1;transcriptv1b\x06proto3"
+	"\x06Backup\x12\x1c.transcript.v1.BackupRequest\x1a\x1d.transcript.v1.BackupResponse0\x01\x12H\n" +
+	"\aRestore\x12\x1d.transcript.v1.RestoreRequest\x1a\x1e.transcript.v1.RestoreResponseBCZAgithub.com/transcriptd/transcriptd/gen/transcript/v1;transcriptv1b\x06proto3"
 
 var (
 	file_transcript_v1_admin_service_proto_rawDescOnce sync.Once
@@ -1047,7 +1427,7 @@ func file_transcript_v1_admin_service_proto_rawDescGZIP() []byte {
 }
 
 var file_transcript_v1_admin_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_transcript_v1_admin_service_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_transcript_v1_admin_service_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_transcript_v1_admin_service_proto_goTypes = []any{
 	(Scope)(0),                     // 0: transcript.v1.Scope
 	(ProblemKind)(0),               // 1: transcript.v1.ProblemKind
@@ -1061,6 +1441,13 @@ var file_transcript_v1_admin_service_proto_goTypes = []any{
 	(*VerifyResponse)(nil),         // 9: transcript.v1.VerifyResponse
 	(*BackupRequest)(nil),          // 10: transcript.v1.BackupRequest
 	(*BackupResponse)(nil),         // 11: transcript.v1.BackupResponse
+	(*RestoreRequest)(nil),         // 12: transcript.v1.RestoreRequest
+	(*RestoreResponse)(nil),        // 13: transcript.v1.RestoreResponse
+	(*ArchiveNamespace)(nil),       // 14: transcript.v1.ArchiveNamespace
+	(*ArchiveAlias)(nil),           // 15: transcript.v1.ArchiveAlias
+	(*ArchiveAliasState)(nil),      // 16: transcript.v1.ArchiveAliasState
+	nil,                            // 17: transcript.v1.ArchiveAlias.LabelsEntry
+	(*timestamppb.Timestamp)(nil),  // 18: google.protobuf.Timestamp
 }
 var file_transcript_v1_admin_service_proto_depIdxs = []int32{
 	4,  // 0: transcript.v1.NamespaceStatsResponse.settings:type_name -> transcript.v1.NamespaceSettings
@@ -1070,19 +1457,27 @@ var file_transcript_v1_admin_service_proto_depIdxs = []int32{
 	1,  // 4: transcript.v1.VerifyProblem.kind:type_name -> transcript.v1.ProblemKind
 	8,  // 5: transcript.v1.VerifyResponse.problems:type_name -> transcript.v1.VerifyProblem
 	0,  // 6: transcript.v1.BackupRequest.scope:type_name -> transcript.v1.Scope
-	2,  // 7: transcript.v1.AdminService.NamespaceStats:input_type -> transcript.v1.NamespaceStatsRequest
-	5,  // 8: transcript.v1.AdminService.SetNamespace:input_type -> transcript.v1.SetNamespaceRequest
-	7,  // 9: transcript.v1.AdminService.Verify:input_type -> transcript.v1.VerifyRequest
-	10, // 10: transcript.v1.AdminService.Backup:input_type -> transcript.v1.BackupRequest
-	3,  // 11: transcript.v1.AdminService.NamespaceStats:output_type -> transcript.v1.NamespaceStatsResponse
-	6,  // 12: transcript.v1.AdminService.SetNamespace:output_type -> transcript.v1.SetNamespaceResponse
-	9,  // 13: transcript.v1.AdminService.Verify:output_type -> transcript.v1.VerifyResponse
-	11, // 14: transcript.v1.AdminService.Backup:output_type -> transcript.v1.BackupResponse
-	11, // [11:15] is the sub-list for method output_type
-	7,  // [7:11] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	14, // 7: transcript.v1.RestoreRequest.archived:type_name -> transcript.v1.ArchiveNamespace
+	15, // 8: transcript.v1.RestoreRequest.aliases:type_name -> transcript.v1.ArchiveAlias
+	4,  // 9: transcript.v1.ArchiveNamespace.settings:type_name -> transcript.v1.NamespaceSettings
+	16, // 10: transcript.v1.ArchiveAlias.states:type_name -> transcript.v1.ArchiveAliasState
+	17, // 11: transcript.v1.ArchiveAlias.labels:type_name -> transcript.v1.ArchiveAlias.LabelsEntry
+	18, // 12: transcript.v1.ArchiveAliasState.began_at:type_name -> google.protobuf.Timestamp
+	2,  // 13: transcript.v1.AdminService.NamespaceStats:input_type -> transcript.v1.NamespaceStatsRequest
+	5,  // 14: transcript.v1.AdminService.SetNamespace:input_type -> transcript.v1.SetNamespaceRequest
+	7,  // 15: transcript.v1.AdminService.Verify:input_type -> transcript.v1.VerifyRequest
+	10, // 16: transcript.v1.AdminService.Backup:input_type -> transcript.v1.BackupRequest
+	12, // 17: transcript.v1.AdminService.Restore:input_type -> transcript.v1.RestoreRequest
+	3,  // 18: transcript.v1.AdminService.NamespaceStats:output_type -> transcript.v1.NamespaceStatsResponse
+	6,  // 19: transcript.v1.AdminService.SetNamespace:output_type -> transcript.v1.SetNamespaceResponse
+	9,  // 20: transcript.v1.AdminService.Verify:output_type -> transcript.v1.VerifyResponse
+	11, // 21: transcript.v1.AdminService.Backup:output_type -> transcript.v1.BackupResponse
+	13, // 22: transcript.v1.AdminService.Restore:output_type -> transcript.v1.RestoreResponse
+	18, // [18:23] is the sub-list for method output_type
+	13, // [13:18] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_transcript_v1_admin_service_proto_init() }
@@ -1097,7 +1492,7 @@ func file_transcript_v1_admin_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_transcript_v1_admin_service_proto_rawDesc), len(file_transcript_v1_admin_service_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   10,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

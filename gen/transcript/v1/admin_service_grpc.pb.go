@@ -23,6 +23,7 @@ const (
 	AdminService_SetNamespace_FullMethodName   = "/transcript.v1.AdminService/SetNamespace"
 	AdminService_Verify_FullMethodName         = "/transcript.v1.AdminService/Verify"
 	AdminService_Backup_FullMethodName         = "/transcript.v1.AdminService/Backup"
+	AdminService_Restore_FullMethodName        = "/transcript.v1.AdminService/Restore"
 )
 
 // AdminServiceClient is the client API for AdminService service.
@@ -63,10 +64,22 @@ type AdminServiceClient interface {
 	// during the call, with everything that was acknowledged before the call. Writers do not wait, and no read of
 	// the store waits for the client.
 	//
-	// With `since` the archive has what was put, set or deleted since another one of the same store.
+	// With `since_cursor` the archive has what was put, set or deleted since another one of the same store. With
+	// `continue_cursor` it is the rest of one that was cut.
 	//
-	// Errors: INVALID_FIELD (`since_cursor` is of another store).
+	// Errors: INVALID_FIELD (a cursor is of another store or of another scope; the store is encrypted and `plain` is
+	// not set).
 	Backup(ctx context.Context, in *BackupRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[BackupResponse], error)
+	// Sets the settings and aliases of a namespace as an archive has them: with their histories, labels, revisions
+	// and times, deleted aliases among them. The nodes are put before, with PutArchivedNodes. An alias only goes
+	// forward: what is there with a lower revision is replaced, what is there as the archive has it stays.
+	//
+	// Atomic. Idempotent.
+	//
+	// Errors: NODE_NOT_FOUND (a state of an alias points to it), ALIAS_MOVED (an alias is there with a higher
+	// revision, or with the same one and is not the same), SETTINGS_CHANGED (the settings have a higher revision, or
+	// the same one and are not the same).
+	Restore(ctx context.Context, in *RestoreRequest, opts ...grpc.CallOption) (*RestoreResponse, error)
 }
 
 type adminServiceClient struct {
@@ -135,6 +148,16 @@ func (c *adminServiceClient) Backup(ctx context.Context, in *BackupRequest, opts
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type AdminService_BackupClient = grpc.ServerStreamingClient[BackupResponse]
 
+func (c *adminServiceClient) Restore(ctx context.Context, in *RestoreRequest, opts ...grpc.CallOption) (*RestoreResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RestoreResponse)
+	err := c.cc.Invoke(ctx, AdminService_Restore_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AdminServiceServer is the server API for AdminService service.
 // All implementations must embed UnimplementedAdminServiceServer
 // for forward compatibility.
@@ -173,10 +196,22 @@ type AdminServiceServer interface {
 	// during the call, with everything that was acknowledged before the call. Writers do not wait, and no read of
 	// the store waits for the client.
 	//
-	// With `since` the archive has what was put, set or deleted since another one of the same store.
+	// With `since_cursor` the archive has what was put, set or deleted since another one of the same store. With
+	// `continue_cursor` it is the rest of one that was cut.
 	//
-	// Errors: INVALID_FIELD (`since_cursor` is of another store).
+	// Errors: INVALID_FIELD (a cursor is of another store or of another scope; the store is encrypted and `plain` is
+	// not set).
 	Backup(*BackupRequest, grpc.ServerStreamingServer[BackupResponse]) error
+	// Sets the settings and aliases of a namespace as an archive has them: with their histories, labels, revisions
+	// and times, deleted aliases among them. The nodes are put before, with PutArchivedNodes. An alias only goes
+	// forward: what is there with a lower revision is replaced, what is there as the archive has it stays.
+	//
+	// Atomic. Idempotent.
+	//
+	// Errors: NODE_NOT_FOUND (a state of an alias points to it), ALIAS_MOVED (an alias is there with a higher
+	// revision, or with the same one and is not the same), SETTINGS_CHANGED (the settings have a higher revision, or
+	// the same one and are not the same).
+	Restore(context.Context, *RestoreRequest) (*RestoreResponse, error)
 	mustEmbedUnimplementedAdminServiceServer()
 }
 
@@ -198,6 +233,9 @@ func (UnimplementedAdminServiceServer) Verify(*VerifyRequest, grpc.ServerStreami
 }
 func (UnimplementedAdminServiceServer) Backup(*BackupRequest, grpc.ServerStreamingServer[BackupResponse]) error {
 	return status.Error(codes.Unimplemented, "method Backup not implemented")
+}
+func (UnimplementedAdminServiceServer) Restore(context.Context, *RestoreRequest) (*RestoreResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Restore not implemented")
 }
 func (UnimplementedAdminServiceServer) mustEmbedUnimplementedAdminServiceServer() {}
 func (UnimplementedAdminServiceServer) testEmbeddedByValue()                      {}
@@ -278,6 +316,24 @@ func _AdminService_Backup_Handler(srv interface{}, stream grpc.ServerStream) err
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type AdminService_BackupServer = grpc.ServerStreamingServer[BackupResponse]
 
+func _AdminService_Restore_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RestoreRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).Restore(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_Restore_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).Restore(ctx, req.(*RestoreRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // AdminService_ServiceDesc is the grpc.ServiceDesc for AdminService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -292,6 +348,10 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "SetNamespace",
 			Handler:    _AdminService_SetNamespace_Handler,
+		},
+		{
+			MethodName: "Restore",
+			Handler:    _AdminService_Restore_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

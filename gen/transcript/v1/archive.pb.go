@@ -251,8 +251,9 @@ type ArchiveHeader struct {
 	MadeAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=made_at,json=madeAt,proto3" json:"made_at,omitempty"`
 	// The digest of the archive that a backup goes on from: it has what changed since. Empty: it has everything.
 	Since []byte `protobuf:"bytes,6,opt,name=since,proto3" json:"since,omitempty"`
-	// The digest of the last block with a point of an archive that was cut, which this one goes on from. Empty: it
-	// begins by itself.
+	// This archive goes on from one that was cut: the digest of the block of that one whose last record is the point
+	// that this one begins at. What stands behind that block in the cut one is not part of either. Empty: it begins
+	// by itself.
 	Continues []byte `protobuf:"bytes,7,opt,name=continues,proto3" json:"continues,omitempty"`
 	// The heads of a bundle.
 	Heads [][]byte `protobuf:"bytes,8,rep,name=heads,proto3" json:"heads,omitempty"`
@@ -356,218 +357,7 @@ func (x *ArchiveHeader) GetKnown() [][]byte {
 	return nil
 }
 
-// A namespace.
-type ArchiveNamespace struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The name.
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The settings. Absent if they were never set, and in a bundle.
-	Settings *NamespaceSettings `protobuf:"bytes,2,opt,name=settings,proto3" json:"settings,omitempty"`
-	// Their revision. 0 if they were never set.
-	SettingsRevision int64 `protobuf:"varint,3,opt,name=settings_revision,json=settingsRevision,proto3" json:"settings_revision,omitempty"`
-	// The floor of revisions of the namespace's aliases: no name that is set for the first time has this revision
-	// or a lower one. In a backup only.
-	RevisionFloor int64 `protobuf:"varint,4,opt,name=revision_floor,json=revisionFloor,proto3" json:"revision_floor,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ArchiveNamespace) Reset() {
-	*x = ArchiveNamespace{}
-	mi := &file_transcript_v1_archive_proto_msgTypes[2]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ArchiveNamespace) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ArchiveNamespace) ProtoMessage() {}
-
-func (x *ArchiveNamespace) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_archive_proto_msgTypes[2]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ArchiveNamespace.ProtoReflect.Descriptor instead.
-func (*ArchiveNamespace) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_archive_proto_rawDescGZIP(), []int{2}
-}
-
-func (x *ArchiveNamespace) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *ArchiveNamespace) GetSettings() *NamespaceSettings {
-	if x != nil {
-		return x.Settings
-	}
-	return nil
-}
-
-func (x *ArchiveNamespace) GetSettingsRevision() int64 {
-	if x != nil {
-		return x.SettingsRevision
-	}
-	return 0
-}
-
-func (x *ArchiveNamespace) GetRevisionFloor() int64 {
-	if x != nil {
-		return x.RevisionFloor
-	}
-	return 0
-}
-
-// An alias, or what is known of one that was deleted.
-type ArchiveAlias struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The name.
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Its states, oldest first: the last one is the present one. At least one, at most 101.
-	States []*ArchiveAliasState `protobuf:"bytes,2,rep,name=states,proto3" json:"states,omitempty"`
-	// The labels.
-	Labels map[string]string `protobuf:"bytes,3,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// The revision: that of the last change of head or labels.
-	Revision      int64 `protobuf:"varint,4,opt,name=revision,proto3" json:"revision,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ArchiveAlias) Reset() {
-	*x = ArchiveAlias{}
-	mi := &file_transcript_v1_archive_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ArchiveAlias) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ArchiveAlias) ProtoMessage() {}
-
-func (x *ArchiveAlias) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_archive_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ArchiveAlias.ProtoReflect.Descriptor instead.
-func (*ArchiveAlias) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_archive_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *ArchiveAlias) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *ArchiveAlias) GetStates() []*ArchiveAliasState {
-	if x != nil {
-		return x.States
-	}
-	return nil
-}
-
-func (x *ArchiveAlias) GetLabels() map[string]string {
-	if x != nil {
-		return x.Labels
-	}
-	return nil
-}
-
-func (x *ArchiveAlias) GetRevision() int64 {
-	if x != nil {
-		return x.Revision
-	}
-	return 0
-}
-
-// A state of an alias.
-type ArchiveAliasState struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The node that it pointed to. Empty: the alias was deleted.
-	Node []byte `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
-	// When the state began.
-	BeganAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=began_at,json=beganAt,proto3" json:"began_at,omitempty"`
-	// The revision with which it began.
-	Revision      int64 `protobuf:"varint,3,opt,name=revision,proto3" json:"revision,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ArchiveAliasState) Reset() {
-	*x = ArchiveAliasState{}
-	mi := &file_transcript_v1_archive_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ArchiveAliasState) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ArchiveAliasState) ProtoMessage() {}
-
-func (x *ArchiveAliasState) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_archive_proto_msgTypes[4]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ArchiveAliasState.ProtoReflect.Descriptor instead.
-func (*ArchiveAliasState) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_archive_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *ArchiveAliasState) GetNode() []byte {
-	if x != nil {
-		return x.Node
-	}
-	return nil
-}
-
-func (x *ArchiveAliasState) GetBeganAt() *timestamppb.Timestamp {
-	if x != nil {
-		return x.BeganAt
-	}
-	return nil
-}
-
-func (x *ArchiveAliasState) GetRevision() int64 {
-	if x != nil {
-		return x.Revision
-	}
-	return 0
-}
-
-// A place where a program that made an archive can go on.
+// A place from which another archive can go on, if this one is cut behind it.
 type ArchivePoint struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What it needs for that. Only the program that made the archive reads it.
@@ -578,7 +368,7 @@ type ArchivePoint struct {
 
 func (x *ArchivePoint) Reset() {
 	*x = ArchivePoint{}
-	mi := &file_transcript_v1_archive_proto_msgTypes[5]
+	mi := &file_transcript_v1_archive_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -590,7 +380,7 @@ func (x *ArchivePoint) String() string {
 func (*ArchivePoint) ProtoMessage() {}
 
 func (x *ArchivePoint) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_archive_proto_msgTypes[5]
+	mi := &file_transcript_v1_archive_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -603,7 +393,7 @@ func (x *ArchivePoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArchivePoint.ProtoReflect.Descriptor instead.
 func (*ArchivePoint) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_archive_proto_rawDescGZIP(), []int{5}
+	return file_transcript_v1_archive_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *ArchivePoint) GetCursor() []byte {
@@ -616,8 +406,7 @@ func (x *ArchivePoint) GetCursor() []byte {
 // The last record of an archive.
 type ArchiveEnd struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Namespaces, nodes, messages, bytes of messages, and aliases of the archive, with those of the archive that it
-	// continues.
+	// Namespaces of the archive. All counts are of this file alone, whatever it goes on from.
 	Namespaces int64 `protobuf:"varint,1,opt,name=namespaces,proto3" json:"namespaces,omitempty"`
 	// Nodes.
 	Nodes int64 `protobuf:"varint,2,opt,name=nodes,proto3" json:"nodes,omitempty"`
@@ -638,7 +427,7 @@ type ArchiveEnd struct {
 
 func (x *ArchiveEnd) Reset() {
 	*x = ArchiveEnd{}
-	mi := &file_transcript_v1_archive_proto_msgTypes[6]
+	mi := &file_transcript_v1_archive_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -650,7 +439,7 @@ func (x *ArchiveEnd) String() string {
 func (*ArchiveEnd) ProtoMessage() {}
 
 func (x *ArchiveEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_archive_proto_msgTypes[6]
+	mi := &file_transcript_v1_archive_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -663,7 +452,7 @@ func (x *ArchiveEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArchiveEnd.ProtoReflect.Descriptor instead.
 func (*ArchiveEnd) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_archive_proto_rawDescGZIP(), []int{6}
+	return file_transcript_v1_archive_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ArchiveEnd) GetNamespaces() int64 {
@@ -737,24 +526,7 @@ const file_transcript_v1_archive_proto_rawDesc = "" +
 	"\x05since\x18\x06 \x01(\fR\x05since\x12\x1c\n" +
 	"\tcontinues\x18\a \x01(\fR\tcontinues\x12\x14\n" +
 	"\x05heads\x18\b \x03(\fR\x05heads\x12\x14\n" +
-	"\x05known\x18\t \x03(\fR\x05known\"\xb8\x01\n" +
-	"\x10ArchiveNamespace\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12<\n" +
-	"\bsettings\x18\x02 \x01(\v2 .transcript.v1.NamespaceSettingsR\bsettings\x12+\n" +
-	"\x11settings_revision\x18\x03 \x01(\x03R\x10settingsRevision\x12%\n" +
-	"\x0erevision_floor\x18\x04 \x01(\x03R\rrevisionFloor\"\xf4\x01\n" +
-	"\fArchiveAlias\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x128\n" +
-	"\x06states\x18\x02 \x03(\v2 .transcript.v1.ArchiveAliasStateR\x06states\x12?\n" +
-	"\x06labels\x18\x03 \x03(\v2'.transcript.v1.ArchiveAlias.LabelsEntryR\x06labels\x12\x1a\n" +
-	"\brevision\x18\x04 \x01(\x03R\brevision\x1a9\n" +
-	"\vLabelsEntry\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"z\n" +
-	"\x11ArchiveAliasState\x12\x12\n" +
-	"\x04node\x18\x01 \x01(\fR\x04node\x125\n" +
-	"\bbegan_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\abeganAt\x12\x1a\n" +
-	"\brevision\x18\x03 \x01(\x03R\brevision\"&\n" +
+	"\x05known\x18\t \x03(\fR\x05known\"&\n" +
 	"\fArchivePoint\x12\x16\n" +
 	"\x06cursor\x18\x01 \x01(\fR\x06cursor\"\xcd\x01\n" +
 	"\n" +
@@ -786,39 +558,32 @@ func file_transcript_v1_archive_proto_rawDescGZIP() []byte {
 }
 
 var file_transcript_v1_archive_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_transcript_v1_archive_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_transcript_v1_archive_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_transcript_v1_archive_proto_goTypes = []any{
 	(ArchiveKind)(0),              // 0: transcript.v1.ArchiveKind
 	(*ArchiveRecord)(nil),         // 1: transcript.v1.ArchiveRecord
 	(*ArchiveHeader)(nil),         // 2: transcript.v1.ArchiveHeader
-	(*ArchiveNamespace)(nil),      // 3: transcript.v1.ArchiveNamespace
-	(*ArchiveAlias)(nil),          // 4: transcript.v1.ArchiveAlias
-	(*ArchiveAliasState)(nil),     // 5: transcript.v1.ArchiveAliasState
-	(*ArchivePoint)(nil),          // 6: transcript.v1.ArchivePoint
-	(*ArchiveEnd)(nil),            // 7: transcript.v1.ArchiveEnd
-	nil,                           // 8: transcript.v1.ArchiveAlias.LabelsEntry
-	(*ArchivedNode)(nil),          // 9: transcript.v1.ArchivedNode
-	(*timestamppb.Timestamp)(nil), // 10: google.protobuf.Timestamp
-	(*NamespaceSettings)(nil),     // 11: transcript.v1.NamespaceSettings
+	(*ArchivePoint)(nil),          // 3: transcript.v1.ArchivePoint
+	(*ArchiveEnd)(nil),            // 4: transcript.v1.ArchiveEnd
+	(*ArchiveNamespace)(nil),      // 5: transcript.v1.ArchiveNamespace
+	(*ArchivedNode)(nil),          // 6: transcript.v1.ArchivedNode
+	(*ArchiveAlias)(nil),          // 7: transcript.v1.ArchiveAlias
+	(*timestamppb.Timestamp)(nil), // 8: google.protobuf.Timestamp
 }
 var file_transcript_v1_archive_proto_depIdxs = []int32{
-	2,  // 0: transcript.v1.ArchiveRecord.header:type_name -> transcript.v1.ArchiveHeader
-	3,  // 1: transcript.v1.ArchiveRecord.namespace:type_name -> transcript.v1.ArchiveNamespace
-	9,  // 2: transcript.v1.ArchiveRecord.node:type_name -> transcript.v1.ArchivedNode
-	4,  // 3: transcript.v1.ArchiveRecord.alias:type_name -> transcript.v1.ArchiveAlias
-	6,  // 4: transcript.v1.ArchiveRecord.point:type_name -> transcript.v1.ArchivePoint
-	7,  // 5: transcript.v1.ArchiveRecord.end:type_name -> transcript.v1.ArchiveEnd
-	0,  // 6: transcript.v1.ArchiveHeader.kind:type_name -> transcript.v1.ArchiveKind
-	10, // 7: transcript.v1.ArchiveHeader.made_at:type_name -> google.protobuf.Timestamp
-	11, // 8: transcript.v1.ArchiveNamespace.settings:type_name -> transcript.v1.NamespaceSettings
-	5,  // 9: transcript.v1.ArchiveAlias.states:type_name -> transcript.v1.ArchiveAliasState
-	8,  // 10: transcript.v1.ArchiveAlias.labels:type_name -> transcript.v1.ArchiveAlias.LabelsEntry
-	10, // 11: transcript.v1.ArchiveAliasState.began_at:type_name -> google.protobuf.Timestamp
-	12, // [12:12] is the sub-list for method output_type
-	12, // [12:12] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	2, // 0: transcript.v1.ArchiveRecord.header:type_name -> transcript.v1.ArchiveHeader
+	5, // 1: transcript.v1.ArchiveRecord.namespace:type_name -> transcript.v1.ArchiveNamespace
+	6, // 2: transcript.v1.ArchiveRecord.node:type_name -> transcript.v1.ArchivedNode
+	7, // 3: transcript.v1.ArchiveRecord.alias:type_name -> transcript.v1.ArchiveAlias
+	3, // 4: transcript.v1.ArchiveRecord.point:type_name -> transcript.v1.ArchivePoint
+	4, // 5: transcript.v1.ArchiveRecord.end:type_name -> transcript.v1.ArchiveEnd
+	0, // 6: transcript.v1.ArchiveHeader.kind:type_name -> transcript.v1.ArchiveKind
+	8, // 7: transcript.v1.ArchiveHeader.made_at:type_name -> google.protobuf.Timestamp
+	8, // [8:8] is the sub-list for method output_type
+	8, // [8:8] is the sub-list for method input_type
+	8, // [8:8] is the sub-list for extension type_name
+	8, // [8:8] is the sub-list for extension extendee
+	0, // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_transcript_v1_archive_proto_init() }
@@ -842,7 +607,7 @@ func file_transcript_v1_archive_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_transcript_v1_archive_proto_rawDesc), len(file_transcript_v1_archive_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   8,
+			NumMessages:   4,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,3 +1,6 @@
+import datetime
+
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
@@ -142,3 +145,94 @@ class VerifyResponse(_message.Message):
     files_checked: int
     cursor: str
     def __init__(self, nodes_checked: _Optional[int] = ..., entries_checked: _Optional[int] = ..., problems: _Optional[_Iterable[_Union[VerifyProblem, _Mapping]]] = ..., problems_found: _Optional[int] = ..., done: bool = ..., namespace: _Optional[str] = ..., namespaces_checked: _Optional[int] = ..., files_checked: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
+
+class BackupRequest(_message.Message):
+    __slots__ = ("namespace", "scope", "since_cursor", "since_digest", "max_bytes_per_second", "continue_cursor", "continue_digest", "plain")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    SCOPE_FIELD_NUMBER: _ClassVar[int]
+    SINCE_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    SINCE_DIGEST_FIELD_NUMBER: _ClassVar[int]
+    MAX_BYTES_PER_SECOND_FIELD_NUMBER: _ClassVar[int]
+    CONTINUE_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    CONTINUE_DIGEST_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    scope: Scope
+    since_cursor: bytes
+    since_digest: bytes
+    max_bytes_per_second: int
+    continue_cursor: bytes
+    continue_digest: bytes
+    plain: bool
+    def __init__(self, namespace: _Optional[str] = ..., scope: _Optional[_Union[Scope, str]] = ..., since_cursor: _Optional[bytes] = ..., since_digest: _Optional[bytes] = ..., max_bytes_per_second: _Optional[int] = ..., continue_cursor: _Optional[bytes] = ..., continue_digest: _Optional[bytes] = ..., plain: bool = ...) -> None: ...
+
+class BackupResponse(_message.Message):
+    __slots__ = ("data", "nodes", "aliases", "done", "digest")
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    ALIASES_FIELD_NUMBER: _ClassVar[int]
+    DONE_FIELD_NUMBER: _ClassVar[int]
+    DIGEST_FIELD_NUMBER: _ClassVar[int]
+    data: bytes
+    nodes: int
+    aliases: int
+    done: bool
+    digest: bytes
+    def __init__(self, data: _Optional[bytes] = ..., nodes: _Optional[int] = ..., aliases: _Optional[int] = ..., done: bool = ..., digest: _Optional[bytes] = ...) -> None: ...
+
+class RestoreRequest(_message.Message):
+    __slots__ = ("namespace", "archived", "aliases")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    ARCHIVED_FIELD_NUMBER: _ClassVar[int]
+    ALIASES_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    archived: ArchiveNamespace
+    aliases: _containers.RepeatedCompositeFieldContainer[ArchiveAlias]
+    def __init__(self, namespace: _Optional[str] = ..., archived: _Optional[_Union[ArchiveNamespace, _Mapping]] = ..., aliases: _Optional[_Iterable[_Union[ArchiveAlias, _Mapping]]] = ...) -> None: ...
+
+class RestoreResponse(_message.Message):
+    __slots__ = ("aliases_set",)
+    ALIASES_SET_FIELD_NUMBER: _ClassVar[int]
+    aliases_set: int
+    def __init__(self, aliases_set: _Optional[int] = ...) -> None: ...
+
+class ArchiveNamespace(_message.Message):
+    __slots__ = ("name", "settings", "settings_revision", "revision_floor")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    SETTINGS_FIELD_NUMBER: _ClassVar[int]
+    SETTINGS_REVISION_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FLOOR_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    settings: NamespaceSettings
+    settings_revision: int
+    revision_floor: int
+    def __init__(self, name: _Optional[str] = ..., settings: _Optional[_Union[NamespaceSettings, _Mapping]] = ..., settings_revision: _Optional[int] = ..., revision_floor: _Optional[int] = ...) -> None: ...
+
+class ArchiveAlias(_message.Message):
+    __slots__ = ("name", "states", "labels", "revision")
+    class LabelsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    STATES_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    states: _containers.RepeatedCompositeFieldContainer[ArchiveAliasState]
+    labels: _containers.ScalarMap[str, str]
+    revision: int
+    def __init__(self, name: _Optional[str] = ..., states: _Optional[_Iterable[_Union[ArchiveAliasState, _Mapping]]] = ..., labels: _Optional[_Mapping[str, str]] = ..., revision: _Optional[int] = ...) -> None: ...
+
+class ArchiveAliasState(_message.Message):
+    __slots__ = ("node", "began_at", "revision")
+    NODE_FIELD_NUMBER: _ClassVar[int]
+    BEGAN_AT_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    node: bytes
+    began_at: _timestamp_pb2.Timestamp
+    revision: int
+    def __init__(self, node: _Optional[bytes] = ..., began_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revision: _Optional[int] = ...) -> None: ...

@@ -30,12 +30,12 @@ class ArchiveRecord(_message.Message):
     POINT_FIELD_NUMBER: _ClassVar[int]
     END_FIELD_NUMBER: _ClassVar[int]
     header: ArchiveHeader
-    namespace: ArchiveNamespace
+    namespace: _admin_service_pb2.ArchiveNamespace
     node: _transcript_service_pb2.ArchivedNode
-    alias: ArchiveAlias
+    alias: _admin_service_pb2.ArchiveAlias
     point: ArchivePoint
     end: ArchiveEnd
-    def __init__(self, header: _Optional[_Union[ArchiveHeader, _Mapping]] = ..., namespace: _Optional[_Union[ArchiveNamespace, _Mapping]] = ..., node: _Optional[_Union[_transcript_service_pb2.ArchivedNode, _Mapping]] = ..., alias: _Optional[_Union[ArchiveAlias, _Mapping]] = ..., point: _Optional[_Union[ArchivePoint, _Mapping]] = ..., end: _Optional[_Union[ArchiveEnd, _Mapping]] = ...) -> None: ...
+    def __init__(self, header: _Optional[_Union[ArchiveHeader, _Mapping]] = ..., namespace: _Optional[_Union[_admin_service_pb2.ArchiveNamespace, _Mapping]] = ..., node: _Optional[_Union[_transcript_service_pb2.ArchivedNode, _Mapping]] = ..., alias: _Optional[_Union[_admin_service_pb2.ArchiveAlias, _Mapping]] = ..., point: _Optional[_Union[ArchivePoint, _Mapping]] = ..., end: _Optional[_Union[ArchiveEnd, _Mapping]] = ...) -> None: ...
 
 class ArchiveHeader(_message.Message):
     __slots__ = ("kind", "required_features", "store_id", "made_by", "made_at", "since", "continues", "heads", "known")
@@ -58,47 +58,6 @@ class ArchiveHeader(_message.Message):
     heads: _containers.RepeatedScalarFieldContainer[bytes]
     known: _containers.RepeatedScalarFieldContainer[bytes]
     def __init__(self, kind: _Optional[_Union[ArchiveKind, str]] = ..., required_features: _Optional[_Iterable[str]] = ..., store_id: _Optional[str] = ..., made_by: _Optional[str] = ..., made_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., since: _Optional[bytes] = ..., continues: _Optional[bytes] = ..., heads: _Optional[_Iterable[bytes]] = ..., known: _Optional[_Iterable[bytes]] = ...) -> None: ...
-
-class ArchiveNamespace(_message.Message):
-    __slots__ = ("name", "settings", "settings_revision", "revision_floor")
-    NAME_FIELD_NUMBER: _ClassVar[int]
-    SETTINGS_FIELD_NUMBER: _ClassVar[int]
-    SETTINGS_REVISION_FIELD_NUMBER: _ClassVar[int]
-    REVISION_FLOOR_FIELD_NUMBER: _ClassVar[int]
-    name: str
-    settings: _admin_service_pb2.NamespaceSettings
-    settings_revision: int
-    revision_floor: int
-    def __init__(self, name: _Optional[str] = ..., settings: _Optional[_Union[_admin_service_pb2.NamespaceSettings, _Mapping]] = ..., settings_revision: _Optional[int] = ..., revision_floor: _Optional[int] = ...) -> None: ...
-
-class ArchiveAlias(_message.Message):
-    __slots__ = ("name", "states", "labels", "revision")
-    class LabelsEntry(_message.Message):
-        __slots__ = ("key", "value")
-        KEY_FIELD_NUMBER: _ClassVar[int]
-        VALUE_FIELD_NUMBER: _ClassVar[int]
-        key: str
-        value: str
-        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
-    NAME_FIELD_NUMBER: _ClassVar[int]
-    STATES_FIELD_NUMBER: _ClassVar[int]
-    LABELS_FIELD_NUMBER: _ClassVar[int]
-    REVISION_FIELD_NUMBER: _ClassVar[int]
-    name: str
-    states: _containers.RepeatedCompositeFieldContainer[ArchiveAliasState]
-    labels: _containers.ScalarMap[str, str]
-    revision: int
-    def __init__(self, name: _Optional[str] = ..., states: _Optional[_Iterable[_Union[ArchiveAliasState, _Mapping]]] = ..., labels: _Optional[_Mapping[str, str]] = ..., revision: _Optional[int] = ...) -> None: ...
-
-class ArchiveAliasState(_message.Message):
-    __slots__ = ("node", "began_at", "revision")
-    NODE_FIELD_NUMBER: _ClassVar[int]
-    BEGAN_AT_FIELD_NUMBER: _ClassVar[int]
-    REVISION_FIELD_NUMBER: _ClassVar[int]
-    node: bytes
-    began_at: _timestamp_pb2.Timestamp
-    revision: int
-    def __init__(self, node: _Optional[bytes] = ..., began_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revision: _Optional[int] = ...) -> None: ...
 
 class ArchivePoint(_message.Message):
     __slots__ = ("cursor",)

@@ -4,13 +4,15 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file transcript/v1/admin_service.proto.
  */
 export const file_transcript_v1_admin_service: GenFile = /*@__PURE__*/
-  fileDesc("CiF0cmFuc2NyaXB0L3YxL2FkbWluX3NlcnZpY2UucHJvdG8SDXRyYW5zY3JpcHQudjEiKgoVTmFtZXNwYWNlU3RhdHNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCSLOAQoWTmFtZXNwYWNlU3RhdHNSZXNwb25zZRINCgVub2RlcxgBIAEoAxIQCghtZXNzYWdlcxgCIAEoAxIVCg1tZXNzYWdlX2J5dGVzGAMgASgDEg8KB2FsaWFzZXMYBCABKAMSDQoFcm9vdHMYBSABKAMSDQoFZm9ya3MYBiABKAMSMgoIc2V0dGluZ3MYByABKAsyIC50cmFuc2NyaXB0LnYxLk5hbWVzcGFjZVNldHRpbmdzEhkKEXNldHRpbmdzX3JldmlzaW9uGAggASgDIlYKEU5hbWVzcGFjZVNldHRpbmdzEhEKCW1heF9ub2RlcxgBIAEoAxIZChFtYXhfbWVzc2FnZV9ieXRlcxgCIAEoAxITCgttYXhfYWxpYXNlcxgDIAEoAyKAAQoTU2V0TmFtZXNwYWNlUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSMgoIc2V0dGluZ3MYAiABKAsyIC50cmFuc2NyaXB0LnYxLk5hbWVzcGFjZVNldHRpbmdzEhUKCHJldmlzaW9uGAMgASgDSACIAQFCCwoJX3JldmlzaW9uIlwKFFNldE5hbWVzcGFjZVJlc3BvbnNlEjIKCHNldHRpbmdzGAEgASgLMiAudHJhbnNjcmlwdC52MS5OYW1lc3BhY2VTZXR0aW5ncxIQCghyZXZpc2lvbhgCIAEoAyJ1Cg1WZXJpZnlSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZjdXJzb3IYAiABKAkSIwoFc2NvcGUYAyABKA4yFC50cmFuc2NyaXB0LnYxLlNjb3BlEhwKFG1heF9ieXRlc19wZXJfc2Vjb25kGAQgASgDIm4KDVZlcmlmeVByb2JsZW0SDwoHbm9kZV9pZBgBIAEoCRIPCgdwcm9ibGVtGAIgASgJEhEKCW5hbWVzcGFjZRgDIAEoCRIoCgRraW5kGAQgASgOMhoudHJhbnNjcmlwdC52MS5Qcm9ibGVtS2luZCLsAQoOVmVyaWZ5UmVzcG9uc2USFQoNbm9kZXNfY2hlY2tlZBgBIAEoAxIXCg9lbnRyaWVzX2NoZWNrZWQYAiABKAMSLgoIcHJvYmxlbXMYAyADKAsyHC50cmFuc2NyaXB0LnYxLlZlcmlmeVByb2JsZW0SFgoOcHJvYmxlbXNfZm91bmQYBCABKAMSDAoEZG9uZRgFIAEoCBIRCgluYW1lc3BhY2UYBiABKAkSGgoSbmFtZXNwYWNlc19jaGVja2VkGAcgASgDEhUKDWZpbGVzX2NoZWNrZWQYCCABKAMSDgoGY3Vyc29yGAkgASgJKkQKBVNjb3BlEhUKEVNDT1BFX1VOU1BFQ0lGSUVEEAASEwoPU0NPUEVfTkFNRVNQQUNFEAESDwoLU0NPUEVfU1RPUkUQAiq7AgoLUHJvYmxlbUtpbmQSHAoYUFJPQkxFTV9LSU5EX1VOU1BFQ0lGSUVEEAASFQoRUFJPQkxFTV9LSU5EX0ZJTEUQARIWChJQUk9CTEVNX0tJTkRfU1RPUkUQAhIWChJQUk9CTEVNX0tJTkRfU1RSQVkQAxIVChFQUk9CTEVNX0tJTkRfTk9ERRAEEhgKFFBST0JMRU1fS0lORF9DT05URU5UEAUSFQoRUFJPQkxFTV9LSU5EX0ZPTEQQBhIWChJQUk9CTEVNX0tJTkRfSU5ERVgQBxIZChVQUk9CTEVNX0tJTkRfQ09VTlRFUlMQCBIWChJQUk9CTEVNX0tJTkRfQUxJQVMQCRIZChVQUk9CTEVNX0tJTkRfU0VUVElOR1MQChIZChVQUk9CTEVNX0tJTkRfTEFTVF9QVVQQCzKPAgoMQWRtaW5TZXJ2aWNlEl0KDk5hbWVzcGFjZVN0YXRzEiQudHJhbnNjcmlwdC52MS5OYW1lc3BhY2VTdGF0c1JlcXVlc3QaJS50cmFuc2NyaXB0LnYxLk5hbWVzcGFjZVN0YXRzUmVzcG9uc2USVwoMU2V0TmFtZXNwYWNlEiIudHJhbnNjcmlwdC52MS5TZXROYW1lc3BhY2VSZXF1ZXN0GiMudHJhbnNjcmlwdC52MS5TZXROYW1lc3BhY2VSZXNwb25zZRJHCgZWZXJpZnkSHC50cmFuc2NyaXB0LnYxLlZlcmlmeVJlcXVlc3QaHS50cmFuc2NyaXB0LnYxLlZlcmlmeVJlc3BvbnNlMAFCQ1pBZ2l0aHViLmNvbS90cmFuc2NyaXB0ZC90cmFuc2NyaXB0ZC9nZW4vdHJhbnNjcmlwdC92MTt0cmFuc2NyaXB0djFiBnByb3RvMw");
+  fileDesc("CiF0cmFuc2NyaXB0L3YxL2FkbWluX3NlcnZpY2UucHJvdG8SDXRyYW5zY3JpcHQudjEiKgoVTmFtZXNwYWNlU3RhdHNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCSLOAQoWTmFtZXNwYWNlU3RhdHNSZXNwb25zZRINCgVub2RlcxgBIAEoAxIQCghtZXNzYWdlcxgCIAEoAxIVCg1tZXNzYWdlX2J5dGVzGAMgASgDEg8KB2FsaWFzZXMYBCABKAMSDQoFcm9vdHMYBSABKAMSDQoFZm9ya3MYBiABKAMSMgoIc2V0dGluZ3MYByABKAsyIC50cmFuc2NyaXB0LnYxLk5hbWVzcGFjZVNldHRpbmdzEhkKEXNldHRpbmdzX3JldmlzaW9uGAggASgDIlYKEU5hbWVzcGFjZVNldHRpbmdzEhEKCW1heF9ub2RlcxgBIAEoAxIZChFtYXhfbWVzc2FnZV9ieXRlcxgCIAEoAxITCgttYXhfYWxpYXNlcxgDIAEoAyKAAQoTU2V0TmFtZXNwYWNlUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSMgoIc2V0dGluZ3MYAiABKAsyIC50cmFuc2NyaXB0LnYxLk5hbWVzcGFjZVNldHRpbmdzEhUKCHJldmlzaW9uGAMgASgDSACIAQFCCwoJX3JldmlzaW9uIlwKFFNldE5hbWVzcGFjZVJlc3BvbnNlEjIKCHNldHRpbmdzGAEgASgLMiAudHJhbnNjcmlwdC52MS5OYW1lc3BhY2VTZXR0aW5ncxIQCghyZXZpc2lvbhgCIAEoAyJ1Cg1WZXJpZnlSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZjdXJzb3IYAiABKAkSIwoFc2NvcGUYAyABKA4yFC50cmFuc2NyaXB0LnYxLlNjb3BlEhwKFG1heF9ieXRlc19wZXJfc2Vjb25kGAQgASgDIm4KDVZlcmlmeVByb2JsZW0SDwoHbm9kZV9pZBgBIAEoCRIPCgdwcm9ibGVtGAIgASgJEhEKCW5hbWVzcGFjZRgDIAEoCRIoCgRraW5kGAQgASgOMhoudHJhbnNjcmlwdC52MS5Qcm9ibGVtS2luZCLsAQoOVmVyaWZ5UmVzcG9uc2USFQoNbm9kZXNfY2hlY2tlZBgBIAEoAxIXCg9lbnRyaWVzX2NoZWNrZWQYAiABKAMSLgoIcHJvYmxlbXMYAyADKAsyHC50cmFuc2NyaXB0LnYxLlZlcmlmeVByb2JsZW0SFgoOcHJvYmxlbXNfZm91bmQYBCABKAMSDAoEZG9uZRgFIAEoCBIRCgluYW1lc3BhY2UYBiABKAkSGgoSbmFtZXNwYWNlc19jaGVja2VkGAcgASgDEhUKDWZpbGVzX2NoZWNrZWQYCCABKAMSDgoGY3Vyc29yGAkgASgJItIBCg1CYWNrdXBSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIjCgVzY29wZRgCIAEoDjIULnRyYW5zY3JpcHQudjEuU2NvcGUSFAoMc2luY2VfY3Vyc29yGAMgASgMEhQKDHNpbmNlX2RpZ2VzdBgEIAEoDBIcChRtYXhfYnl0ZXNfcGVyX3NlY29uZBgFIAEoAxIXCg9jb250aW51ZV9jdXJzb3IYBiABKAwSFwoPY29udGludWVfZGlnZXN0GAcgASgMEg0KBXBsYWluGAggASgIIlwKDkJhY2t1cFJlc3BvbnNlEgwKBGRhdGEYASABKAwSDQoFbm9kZXMYAiABKAMSDwoHYWxpYXNlcxgDIAEoAxIMCgRkb25lGAQgASgIEg4KBmRpZ2VzdBgFIAEoDCKEAQoOUmVzdG9yZVJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEjEKCGFyY2hpdmVkGAIgASgLMh8udHJhbnNjcmlwdC52MS5BcmNoaXZlTmFtZXNwYWNlEiwKB2FsaWFzZXMYAyADKAsyGy50cmFuc2NyaXB0LnYxLkFyY2hpdmVBbGlhcyImCg9SZXN0b3JlUmVzcG9uc2USEwoLYWxpYXNlc19zZXQYASABKAUihwEKEEFyY2hpdmVOYW1lc3BhY2USDAoEbmFtZRgBIAEoCRIyCghzZXR0aW5ncxgCIAEoCzIgLnRyYW5zY3JpcHQudjEuTmFtZXNwYWNlU2V0dGluZ3MSGQoRc2V0dGluZ3NfcmV2aXNpb24YAyABKAMSFgoOcmV2aXNpb25fZmxvb3IYBCABKAMiyAEKDEFyY2hpdmVBbGlhcxIMCgRuYW1lGAEgASgJEjAKBnN0YXRlcxgCIAMoCzIgLnRyYW5zY3JpcHQudjEuQXJjaGl2ZUFsaWFzU3RhdGUSNwoGbGFiZWxzGAMgAygLMicudHJhbnNjcmlwdC52MS5BcmNoaXZlQWxpYXMuTGFiZWxzRW50cnkSEAoIcmV2aXNpb24YBCABKAMaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJhChFBcmNoaXZlQWxpYXNTdGF0ZRIMCgRub2RlGAEgASgMEiwKCGJlZ2FuX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghyZXZpc2lvbhgDIAEoAypECgVTY29wZRIVChFTQ09QRV9VTlNQRUNJRklFRBAAEhMKD1NDT1BFX05BTUVTUEFDRRABEg8KC1NDT1BFX1NUT1JFEAIquwIKC1Byb2JsZW1LaW5kEhwKGFBST0JMRU1fS0lORF9VTlNQRUNJRklFRBAAEhUKEVBST0JMRU1fS0lORF9GSUxFEAESFgoSUFJPQkxFTV9LSU5EX1NUT1JFEAISFgoSUFJPQkxFTV9LSU5EX1NUUkFZEAMSFQoRUFJPQkxFTV9LSU5EX05PREUQBBIYChRQUk9CTEVNX0tJTkRfQ09OVEVOVBAFEhUKEVBST0JMRU1fS0lORF9GT0xEEAYSFgoSUFJPQkxFTV9LSU5EX0lOREVYEAcSGQoVUFJPQkxFTV9LSU5EX0NPVU5URVJTEAgSFgoSUFJPQkxFTV9LSU5EX0FMSUFTEAkSGQoVUFJPQkxFTV9LSU5EX1NFVFRJTkdTEAoSGQoVUFJPQkxFTV9LSU5EX0xBU1RfUFVUEAsyogMKDEFkbWluU2VydmljZRJdCg5OYW1lc3BhY2VTdGF0cxIkLnRyYW5zY3JpcHQudjEuTmFtZXNwYWNlU3RhdHNSZXF1ZXN0GiUudHJhbnNjcmlwdC52MS5OYW1lc3BhY2VTdGF0c1Jlc3BvbnNlElcKDFNldE5hbWVzcGFjZRIiLnRyYW5zY3JpcHQudjEuU2V0TmFtZXNwYWNlUmVxdWVzdBojLnRyYW5zY3JpcHQudjEuU2V0TmFtZXNwYWNlUmVzcG9uc2USRwoGVmVyaWZ5EhwudHJhbnNjcmlwdC52MS5WZXJpZnlSZXF1ZXN0Gh0udHJhbnNjcmlwdC52MS5WZXJpZnlSZXNwb25zZTABEkcKBkJhY2t1cBIcLnRyYW5zY3JpcHQudjEuQmFja3VwUmVxdWVzdBodLnRyYW5zY3JpcHQudjEuQmFja3VwUmVzcG9uc2UwARJICgdSZXN0b3JlEh0udHJhbnNjcmlwdC52MS5SZXN0b3JlUmVxdWVzdBoeLnRyYW5zY3JpcHQudjEuUmVzdG9yZVJlc3BvbnNlQkNaQWdpdGh1Yi5jb20vdHJhbnNjcmlwdGQvdHJhbnNjcmlwdGQvZ2VuL3RyYW5zY3JpcHQvdjE7dHJhbnNjcmlwdHYxYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * Request of NamespaceStats.
@@ -380,6 +382,305 @@ export const VerifyResponseSchema: GenMessage<VerifyResponse> = /*@__PURE__*/
   messageDesc(file_transcript_v1_admin_service, 7);
 
 /**
+ * Request of Backup.
+ *
+ * @generated from message transcript.v1.BackupRequest
+ */
+export type BackupRequest = Message<"transcript.v1.BackupRequest"> & {
+  /**
+   * The namespace. Not allowed with SCOPE_STORE.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * What to write. Default SCOPE_NAMESPACE.
+   *
+   * @generated from field: transcript.v1.Scope scope = 2;
+   */
+  scope: Scope;
+
+  /**
+   * `ArchiveEnd.cursor` of the archive to go on from, which has the same namespaces. Empty: everything.
+   *
+   * @generated from field: bytes since_cursor = 3;
+   */
+  sinceCursor: Uint8Array;
+
+  /**
+   * The digest of that archive: 32 bytes. Required with `since_cursor`, and only with it.
+   *
+   * @generated from field: bytes since_digest = 4;
+   */
+  sinceDigest: Uint8Array;
+
+  /**
+   * The most bytes of nodes to read in one second, on average. 0: no limit.
+   *
+   * @generated from field: int64 max_bytes_per_second = 5;
+   */
+  maxBytesPerSecond: bigint;
+
+  /**
+   * `ArchivePoint.cursor` of the last point of an archive that was cut, which this one goes on from. The scope must
+   * be the same, and `since_cursor` and `since_digest` must be empty: the cursor has them.
+   *
+   * @generated from field: bytes continue_cursor = 6;
+   */
+  continueCursor: Uint8Array;
+
+  /**
+   * The digest of the block of that archive which ends with that point: 32 bytes. Required with `continue_cursor`,
+   * and only with it.
+   *
+   * @generated from field: bytes continue_digest = 7;
+   */
+  continueDigest: Uint8Array;
+
+  /**
+   * Must be set if the store is encrypted: the archive is plain text, and whoever receives it has to protect it.
+   *
+   * @generated from field: bool plain = 8;
+   */
+  plain: boolean;
+};
+
+/**
+ * Describes the message transcript.v1.BackupRequest.
+ * Use `create(BackupRequestSchema)` to create a new message.
+ */
+export const BackupRequestSchema: GenMessage<BackupRequest> = /*@__PURE__*/
+  messageDesc(file_transcript_v1_admin_service, 8);
+
+/**
+ * A piece of an archive. The pieces of all responses in order are the archive. The last response has
+ * `done = true`. A stream that ends without it was cut.
+ *
+ * @generated from message transcript.v1.BackupResponse
+ */
+export type BackupResponse = Message<"transcript.v1.BackupResponse"> & {
+  /**
+   * The piece: at most 256 KiB. Empty in a report of progress.
+   *
+   * @generated from field: bytes data = 1;
+   */
+  data: Uint8Array;
+
+  /**
+   * Nodes written so far.
+   *
+   * @generated from field: int64 nodes = 2;
+   */
+  nodes: bigint;
+
+  /**
+   * Aliases written so far.
+   *
+   * @generated from field: int64 aliases = 3;
+   */
+  aliases: bigint;
+
+  /**
+   * Whether this is the last response.
+   *
+   * @generated from field: bool done = 4;
+   */
+  done: boolean;
+
+  /**
+   * The digest of the whole archive: 32 bytes. In the last response only.
+   *
+   * @generated from field: bytes digest = 5;
+   */
+  digest: Uint8Array;
+};
+
+/**
+ * Describes the message transcript.v1.BackupResponse.
+ * Use `create(BackupResponseSchema)` to create a new message.
+ */
+export const BackupResponseSchema: GenMessage<BackupResponse> = /*@__PURE__*/
+  messageDesc(file_transcript_v1_admin_service, 9);
+
+/**
+ * Request of Restore.
+ *
+ * @generated from message transcript.v1.RestoreRequest
+ */
+export type RestoreRequest = Message<"transcript.v1.RestoreRequest"> & {
+  /**
+   * The namespace to restore into. If it does not exist, the call makes it.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * What the archive has of the namespace itself. Its name is not read: it may be another one. Absent: settings and
+   * floor stay.
+   *
+   * @generated from field: transcript.v1.ArchiveNamespace archived = 2;
+   */
+  archived?: ArchiveNamespace | undefined;
+
+  /**
+   * Aliases: at most 1,000, each name once, and at most 4 MiB in all.
+   *
+   * @generated from field: repeated transcript.v1.ArchiveAlias aliases = 3;
+   */
+  aliases: ArchiveAlias[];
+};
+
+/**
+ * Describes the message transcript.v1.RestoreRequest.
+ * Use `create(RestoreRequestSchema)` to create a new message.
+ */
+export const RestoreRequestSchema: GenMessage<RestoreRequest> = /*@__PURE__*/
+  messageDesc(file_transcript_v1_admin_service, 10);
+
+/**
+ * Response of Restore.
+ *
+ * @generated from message transcript.v1.RestoreResponse
+ */
+export type RestoreResponse = Message<"transcript.v1.RestoreResponse"> & {
+  /**
+   * Aliases that were set. The others were there already, as the archive has them.
+   *
+   * @generated from field: int32 aliases_set = 1;
+   */
+  aliasesSet: number;
+};
+
+/**
+ * Describes the message transcript.v1.RestoreResponse.
+ * Use `create(RestoreResponseSchema)` to create a new message.
+ */
+export const RestoreResponseSchema: GenMessage<RestoreResponse> = /*@__PURE__*/
+  messageDesc(file_transcript_v1_admin_service, 11);
+
+/**
+ * A namespace.
+ *
+ * @generated from message transcript.v1.ArchiveNamespace
+ */
+export type ArchiveNamespace = Message<"transcript.v1.ArchiveNamespace"> & {
+  /**
+   * The name.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The settings. Absent if they were never set, and in a bundle.
+   *
+   * @generated from field: transcript.v1.NamespaceSettings settings = 2;
+   */
+  settings?: NamespaceSettings | undefined;
+
+  /**
+   * Their revision. 0 if they were never set.
+   *
+   * @generated from field: int64 settings_revision = 3;
+   */
+  settingsRevision: bigint;
+
+  /**
+   * The floor of revisions of the namespace's aliases: no name that is set for the first time has this revision
+   * or a lower one. In a backup only.
+   *
+   * @generated from field: int64 revision_floor = 4;
+   */
+  revisionFloor: bigint;
+};
+
+/**
+ * Describes the message transcript.v1.ArchiveNamespace.
+ * Use `create(ArchiveNamespaceSchema)` to create a new message.
+ */
+export const ArchiveNamespaceSchema: GenMessage<ArchiveNamespace> = /*@__PURE__*/
+  messageDesc(file_transcript_v1_admin_service, 12);
+
+/**
+ * An alias, or what is known of one that was deleted.
+ *
+ * @generated from message transcript.v1.ArchiveAlias
+ */
+export type ArchiveAlias = Message<"transcript.v1.ArchiveAlias"> & {
+  /**
+   * The name.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Its states, oldest first: the last one is the present one. At least one, at most 101.
+   *
+   * @generated from field: repeated transcript.v1.ArchiveAliasState states = 2;
+   */
+  states: ArchiveAliasState[];
+
+  /**
+   * The labels.
+   *
+   * @generated from field: map<string, string> labels = 3;
+   */
+  labels: { [key: string]: string };
+
+  /**
+   * The revision: that of the last change of head or labels.
+   *
+   * @generated from field: int64 revision = 4;
+   */
+  revision: bigint;
+};
+
+/**
+ * Describes the message transcript.v1.ArchiveAlias.
+ * Use `create(ArchiveAliasSchema)` to create a new message.
+ */
+export const ArchiveAliasSchema: GenMessage<ArchiveAlias> = /*@__PURE__*/
+  messageDesc(file_transcript_v1_admin_service, 13);
+
+/**
+ * A state of an alias.
+ *
+ * @generated from message transcript.v1.ArchiveAliasState
+ */
+export type ArchiveAliasState = Message<"transcript.v1.ArchiveAliasState"> & {
+  /**
+   * The node that it pointed to. Empty: the alias was deleted.
+   *
+   * @generated from field: bytes node = 1;
+   */
+  node: Uint8Array;
+
+  /**
+   * When the state began.
+   *
+   * @generated from field: google.protobuf.Timestamp began_at = 2;
+   */
+  beganAt?: Timestamp | undefined;
+
+  /**
+   * The revision with which it began.
+   *
+   * @generated from field: int64 revision = 3;
+   */
+  revision: bigint;
+};
+
+/**
+ * Describes the message transcript.v1.ArchiveAliasState.
+ * Use `create(ArchiveAliasStateSchema)` to create a new message.
+ */
+export const ArchiveAliasStateSchema: GenMessage<ArchiveAliasState> = /*@__PURE__*/
+  messageDesc(file_transcript_v1_admin_service, 14);
+
+/**
  * The scope of a request.
  *
  * @generated from enum transcript.v1.Scope
@@ -569,6 +870,42 @@ export const AdminService: GenService<{
     methodKind: "server_streaming";
     input: typeof VerifyRequestSchema;
     output: typeof VerifyResponseSchema;
+  },
+  /**
+   * Writes what a namespace has, or the whole store, as an archive (docs/archive.md): the state of one moment
+   * during the call, with everything that was acknowledged before the call. Writers do not wait, and no read of
+   * the store waits for the client.
+   *
+   * With `since_cursor` the archive has what was put, set or deleted since another one of the same store. With
+   * `continue_cursor` it is the rest of one that was cut.
+   *
+   * Errors: INVALID_FIELD (a cursor is of another store or of another scope; the store is encrypted and `plain` is
+   * not set).
+   *
+   * @generated from rpc transcript.v1.AdminService.Backup
+   */
+  backup: {
+    methodKind: "server_streaming";
+    input: typeof BackupRequestSchema;
+    output: typeof BackupResponseSchema;
+  },
+  /**
+   * Sets the settings and aliases of a namespace as an archive has them: with their histories, labels, revisions
+   * and times, deleted aliases among them. The nodes are put before, with PutArchivedNodes. An alias only goes
+   * forward: what is there with a lower revision is replaced, what is there as the archive has it stays.
+   *
+   * Atomic. Idempotent.
+   *
+   * Errors: NODE_NOT_FOUND (a state of an alias points to it), ALIAS_MOVED (an alias is there with a higher
+   * revision, or with the same one and is not the same), SETTINGS_CHANGED (the settings have a higher revision, or
+   * the same one and are not the same).
+   *
+   * @generated from rpc transcript.v1.AdminService.Restore
+   */
+  restore: {
+    methodKind: "unary";
+    input: typeof RestoreRequestSchema;
+    output: typeof RestoreResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_transcript_v1_admin_service, 0);

@@ -9,7 +9,7 @@ import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2"
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
-import type { NamespaceSettings } from "./admin_service_pb.js";
+import type { ArchiveAlias, ArchiveNamespace } from "./admin_service_pb.js";
 import { file_transcript_v1_admin_service } from "./admin_service_pb.js";
 import type { ArchivedNode } from "./transcript_service_pb.js";
 import { file_transcript_v1_transcript_service } from "./transcript_service_pb.js";
@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file transcript/v1/archive.proto.
  */
 export const file_transcript_v1_archive: GenFile = /*@__PURE__*/
-  fileDesc("Cht0cmFuc2NyaXB0L3YxL2FyY2hpdmUucHJvdG8SDXRyYW5zY3JpcHQudjEisgIKDUFyY2hpdmVSZWNvcmQSLgoGaGVhZGVyGAEgASgLMhwudHJhbnNjcmlwdC52MS5BcmNoaXZlSGVhZGVySAASNAoJbmFtZXNwYWNlGAIgASgLMh8udHJhbnNjcmlwdC52MS5BcmNoaXZlTmFtZXNwYWNlSAASKwoEbm9kZRgDIAEoCzIbLnRyYW5zY3JpcHQudjEuQXJjaGl2ZWROb2RlSAASLAoFYWxpYXMYBCABKAsyGy50cmFuc2NyaXB0LnYxLkFyY2hpdmVBbGlhc0gAEiwKBXBvaW50GAUgASgLMhsudHJhbnNjcmlwdC52MS5BcmNoaXZlUG9pbnRIABIoCgNlbmQYBiABKAsyGS50cmFuc2NyaXB0LnYxLkFyY2hpdmVFbmRIAEIICgZyZWNvcmQi5AEKDUFyY2hpdmVIZWFkZXISKAoEa2luZBgBIAEoDjIaLnRyYW5zY3JpcHQudjEuQXJjaGl2ZUtpbmQSGQoRcmVxdWlyZWRfZmVhdHVyZXMYAiADKAkSEAoIc3RvcmVfaWQYAyABKAkSDwoHbWFkZV9ieRgEIAEoCRIrCgdtYWRlX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVzaW5jZRgGIAEoDBIRCgljb250aW51ZXMYByABKAwSDQoFaGVhZHMYCCADKAwSDQoFa25vd24YCSADKAwihwEKEEFyY2hpdmVOYW1lc3BhY2USDAoEbmFtZRgBIAEoCRIyCghzZXR0aW5ncxgCIAEoCzIgLnRyYW5zY3JpcHQudjEuTmFtZXNwYWNlU2V0dGluZ3MSGQoRc2V0dGluZ3NfcmV2aXNpb24YAyABKAMSFgoOcmV2aXNpb25fZmxvb3IYBCABKAMiyAEKDEFyY2hpdmVBbGlhcxIMCgRuYW1lGAEgASgJEjAKBnN0YXRlcxgCIAMoCzIgLnRyYW5zY3JpcHQudjEuQXJjaGl2ZUFsaWFzU3RhdGUSNwoGbGFiZWxzGAMgAygLMicudHJhbnNjcmlwdC52MS5BcmNoaXZlQWxpYXMuTGFiZWxzRW50cnkSEAoIcmV2aXNpb24YBCABKAMaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJhChFBcmNoaXZlQWxpYXNTdGF0ZRIMCgRub2RlGAEgASgMEiwKCGJlZ2FuX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghyZXZpc2lvbhgDIAEoAyIeCgxBcmNoaXZlUG9pbnQSDgoGY3Vyc29yGAEgASgMIokBCgpBcmNoaXZlRW5kEhIKCm5hbWVzcGFjZXMYASABKAMSDQoFbm9kZXMYAiABKAMSEAoIbWVzc2FnZXMYAyABKAMSFQoNbWVzc2FnZV9ieXRlcxgEIAEoAxIPCgdhbGlhc2VzGAUgASgDEg4KBmRpZ2VzdBgGIAEoDBIOCgZjdXJzb3IYByABKAwqXQoLQXJjaGl2ZUtpbmQSHAoYQVJDSElWRV9LSU5EX1VOU1BFQ0lGSUVEEAASFwoTQVJDSElWRV9LSU5EX0JBQ0tVUBABEhcKE0FSQ0hJVkVfS0lORF9CVU5ETEUQAkJDWkFnaXRodWIuY29tL3RyYW5zY3JpcHRkL3RyYW5zY3JpcHRkL2dlbi90cmFuc2NyaXB0L3YxO3RyYW5zY3JpcHR2MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_transcript_v1_admin_service, file_transcript_v1_transcript_service]);
+  fileDesc("Cht0cmFuc2NyaXB0L3YxL2FyY2hpdmUucHJvdG8SDXRyYW5zY3JpcHQudjEisgIKDUFyY2hpdmVSZWNvcmQSLgoGaGVhZGVyGAEgASgLMhwudHJhbnNjcmlwdC52MS5BcmNoaXZlSGVhZGVySAASNAoJbmFtZXNwYWNlGAIgASgLMh8udHJhbnNjcmlwdC52MS5BcmNoaXZlTmFtZXNwYWNlSAASKwoEbm9kZRgDIAEoCzIbLnRyYW5zY3JpcHQudjEuQXJjaGl2ZWROb2RlSAASLAoFYWxpYXMYBCABKAsyGy50cmFuc2NyaXB0LnYxLkFyY2hpdmVBbGlhc0gAEiwKBXBvaW50GAUgASgLMhsudHJhbnNjcmlwdC52MS5BcmNoaXZlUG9pbnRIABIoCgNlbmQYBiABKAsyGS50cmFuc2NyaXB0LnYxLkFyY2hpdmVFbmRIAEIICgZyZWNvcmQi5AEKDUFyY2hpdmVIZWFkZXISKAoEa2luZBgBIAEoDjIaLnRyYW5zY3JpcHQudjEuQXJjaGl2ZUtpbmQSGQoRcmVxdWlyZWRfZmVhdHVyZXMYAiADKAkSEAoIc3RvcmVfaWQYAyABKAkSDwoHbWFkZV9ieRgEIAEoCRIrCgdtYWRlX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVzaW5jZRgGIAEoDBIRCgljb250aW51ZXMYByABKAwSDQoFaGVhZHMYCCADKAwSDQoFa25vd24YCSADKAwiHgoMQXJjaGl2ZVBvaW50Eg4KBmN1cnNvchgBIAEoDCKJAQoKQXJjaGl2ZUVuZBISCgpuYW1lc3BhY2VzGAEgASgDEg0KBW5vZGVzGAIgASgDEhAKCG1lc3NhZ2VzGAMgASgDEhUKDW1lc3NhZ2VfYnl0ZXMYBCABKAMSDwoHYWxpYXNlcxgFIAEoAxIOCgZkaWdlc3QYBiABKAwSDgoGY3Vyc29yGAcgASgMKl0KC0FyY2hpdmVLaW5kEhwKGEFSQ0hJVkVfS0lORF9VTlNQRUNJRklFRBAAEhcKE0FSQ0hJVkVfS0lORF9CQUNLVVAQARIXChNBUkNISVZFX0tJTkRfQlVORExFEAJCQ1pBZ2l0aHViLmNvbS90cmFuc2NyaXB0ZC90cmFuc2NyaXB0ZC9nZW4vdHJhbnNjcmlwdC92MTt0cmFuc2NyaXB0djFiBnByb3RvMw", [file_google_protobuf_timestamp, file_transcript_v1_admin_service, file_transcript_v1_transcript_service]);
 
 /**
  * One record of an archive. A reader refuses a record that has none of these.
@@ -142,8 +142,9 @@ export type ArchiveHeader = Message<"transcript.v1.ArchiveHeader"> & {
   since: Uint8Array;
 
   /**
-   * The digest of the last block with a point of an archive that was cut, which this one goes on from. Empty: it
-   * begins by itself.
+   * This archive goes on from one that was cut: the digest of the block of that one whose last record is the point
+   * that this one begins at. What stands behind that block in the cut one is not part of either. Empty: it begins
+   * by itself.
    *
    * @generated from field: bytes continues = 7;
    */
@@ -173,127 +174,7 @@ export const ArchiveHeaderSchema: GenMessage<ArchiveHeader> = /*@__PURE__*/
   messageDesc(file_transcript_v1_archive, 1);
 
 /**
- * A namespace.
- *
- * @generated from message transcript.v1.ArchiveNamespace
- */
-export type ArchiveNamespace = Message<"transcript.v1.ArchiveNamespace"> & {
-  /**
-   * The name.
-   *
-   * @generated from field: string name = 1;
-   */
-  name: string;
-
-  /**
-   * The settings. Absent if they were never set, and in a bundle.
-   *
-   * @generated from field: transcript.v1.NamespaceSettings settings = 2;
-   */
-  settings?: NamespaceSettings | undefined;
-
-  /**
-   * Their revision. 0 if they were never set.
-   *
-   * @generated from field: int64 settings_revision = 3;
-   */
-  settingsRevision: bigint;
-
-  /**
-   * The floor of revisions of the namespace's aliases: no name that is set for the first time has this revision
-   * or a lower one. In a backup only.
-   *
-   * @generated from field: int64 revision_floor = 4;
-   */
-  revisionFloor: bigint;
-};
-
-/**
- * Describes the message transcript.v1.ArchiveNamespace.
- * Use `create(ArchiveNamespaceSchema)` to create a new message.
- */
-export const ArchiveNamespaceSchema: GenMessage<ArchiveNamespace> = /*@__PURE__*/
-  messageDesc(file_transcript_v1_archive, 2);
-
-/**
- * An alias, or what is known of one that was deleted.
- *
- * @generated from message transcript.v1.ArchiveAlias
- */
-export type ArchiveAlias = Message<"transcript.v1.ArchiveAlias"> & {
-  /**
-   * The name.
-   *
-   * @generated from field: string name = 1;
-   */
-  name: string;
-
-  /**
-   * Its states, oldest first: the last one is the present one. At least one, at most 101.
-   *
-   * @generated from field: repeated transcript.v1.ArchiveAliasState states = 2;
-   */
-  states: ArchiveAliasState[];
-
-  /**
-   * The labels.
-   *
-   * @generated from field: map<string, string> labels = 3;
-   */
-  labels: { [key: string]: string };
-
-  /**
-   * The revision: that of the last change of head or labels.
-   *
-   * @generated from field: int64 revision = 4;
-   */
-  revision: bigint;
-};
-
-/**
- * Describes the message transcript.v1.ArchiveAlias.
- * Use `create(ArchiveAliasSchema)` to create a new message.
- */
-export const ArchiveAliasSchema: GenMessage<ArchiveAlias> = /*@__PURE__*/
-  messageDesc(file_transcript_v1_archive, 3);
-
-/**
- * A state of an alias.
- *
- * @generated from message transcript.v1.ArchiveAliasState
- */
-export type ArchiveAliasState = Message<"transcript.v1.ArchiveAliasState"> & {
-  /**
-   * The node that it pointed to. Empty: the alias was deleted.
-   *
-   * @generated from field: bytes node = 1;
-   */
-  node: Uint8Array;
-
-  /**
-   * When the state began.
-   *
-   * @generated from field: google.protobuf.Timestamp began_at = 2;
-   */
-  beganAt?: Timestamp | undefined;
-
-  /**
-   * The revision with which it began.
-   *
-   * @generated from field: int64 revision = 3;
-   */
-  revision: bigint;
-};
-
-/**
- * Describes the message transcript.v1.ArchiveAliasState.
- * Use `create(ArchiveAliasStateSchema)` to create a new message.
- */
-export const ArchiveAliasStateSchema: GenMessage<ArchiveAliasState> = /*@__PURE__*/
-  messageDesc(file_transcript_v1_archive, 4);
-
-/**
- * A place where a program that made an archive can go on.
+ * A place from which another archive can go on, if this one is cut behind it.
  *
  * @generated from message transcript.v1.ArchivePoint
  */
@@ -311,7 +192,7 @@ export type ArchivePoint = Message<"transcript.v1.ArchivePoint"> & {
  * Use `create(ArchivePointSchema)` to create a new message.
  */
 export const ArchivePointSchema: GenMessage<ArchivePoint> = /*@__PURE__*/
-  messageDesc(file_transcript_v1_archive, 5);
+  messageDesc(file_transcript_v1_archive, 2);
 
 /**
  * The last record of an archive.
@@ -320,8 +201,7 @@ export const ArchivePointSchema: GenMessage<ArchivePoint> = /*@__PURE__*/
  */
 export type ArchiveEnd = Message<"transcript.v1.ArchiveEnd"> & {
   /**
-   * Namespaces, nodes, messages, bytes of messages, and aliases of the archive, with those of the archive that it
-   * continues.
+   * Namespaces of the archive. All counts are of this file alone, whatever it goes on from.
    *
    * @generated from field: int64 namespaces = 1;
    */
@@ -376,7 +256,7 @@ export type ArchiveEnd = Message<"transcript.v1.ArchiveEnd"> & {
  * Use `create(ArchiveEndSchema)` to create a new message.
  */
 export const ArchiveEndSchema: GenMessage<ArchiveEnd> = /*@__PURE__*/
-  messageDesc(file_transcript_v1_archive, 6);
+  messageDesc(file_transcript_v1_archive, 3);
 
 /**
  * What an archive is.
