@@ -15,7 +15,8 @@ type Exporter interface {
 	// next is nil where no node is left. The caller may keep what is returned. Errors: ErrCorrupt, ErrBadCursor.
 	ExportNodes(ctx context.Context, namespace string, span ExportSpan, cursor []byte, bytes int) (nodes []ExportedNode, next []byte, err error)
 	// ExportAliases yields, as of one state of the store, whose point it returns, the namespaces that are wanted, and behind each its
-	// aliases that were set or deleted after a point, deleted ones too. yield must not wait for anybody, nor ask the store.
+	// aliases that were set or deleted after a point, deleted ones too; those that are forgotten, but for point 0, which whoever has
+	// the aliases of that point does not know. yield must not wait for anybody, nor ask the store.
 	ExportAliases(ctx context.Context, after Point, wanted func(namespace string) bool, yield ExportYield) (Point, error)
 }
 
@@ -52,6 +53,7 @@ type ExportedAlias struct {
 	Name     string
 	Labels   map[string]string
 	Revision int64
-	// States are as AliasHistory has them: the present one first.
+	// States are as AliasHistory has them: the present one first. The oldest is no deletion: of one that is deleted, the state before is
+	// there, however old it is.
 	States []AliasState
 }

@@ -27,6 +27,7 @@ type Store interface {
 	TokenKeeper
 	NamespaceKeeper
 	Exporter
+	Restorer
 	// Info tells which store this is, of what engine: always the same until Close, and its ID for ever.
 	Info() Info
 	// Stats counts a namespace.

@@ -208,11 +208,11 @@ func (s *Store) exportNamespace(ctx context.Context, v *snapshot.Snapshot, name 
 		if err != nil {
 			return err
 		}
-		if chainstore.Forgotten(a.Deleted, a.MovedAt, now) {
+		if after == 0 && chainstore.Forgotten(a.Deleted, a.MovedAt, now) {
 			continue
 		}
 		one.Labels, one.Revision = a.Labels, a.Revision
-		if one.States, err = aliasStates(ctx, v, one.Name, a, now); err != nil {
+		if one.States, err = exportedStates(ctx, v, one.Name, a, now); err != nil {
 			return err
 		}
 		if err := yield.Alias(one); err != nil {
@@ -220,4 +220,21 @@ func (s *Store) exportNamespace(ctx context.Context, v *snapshot.Snapshot, name 
 		}
 	}
 	return nil
+}
+
+// exportedStates are the states of an alias that an export has.
+func exportedStates(ctx context.Context, v *snapshot.Snapshot, name string, a *layout.AliasRow, now int64) ([]chainstore.AliasState, error) {
+	states, err := aliasStates(ctx, v, name, a, now)
+	if err != nil || !a.Deleted || len(states) > 1 {
+		return chainstore.Begun(states), err
+	}
+	past, err := pastStates(ctx, v, name, a.States)
+	if err == nil && len(past) == 0 {
+		err = layout.Missing(layout.TableHistory)
+	}
+	if err != nil {
+		return nil, err
+	}
+	before, err := stateOf(v, &past[0])
+	return append(states, before), err
 }

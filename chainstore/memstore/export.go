@@ -70,13 +70,22 @@ func (s *Store) ExportAliases(
 		}
 		for _, alias := range slices.Sorted(maps.Keys(ns.aliases)) {
 			a := ns.aliases[alias]
-			if a.changed <= after || a.forgotten(s.millis()) {
+			if a.changed <= after || after == 0 && a.forgotten(s.millis()) {
 				continue
 			}
-			if err := yield.Alias(&chainstore.ExportedAlias{Name: alias, Labels: maps.Clone(a.labels), Revision: a.revision, States: a.told(s.millis())}); err != nil {
+			if err := yield.Alias(&chainstore.ExportedAlias{Name: alias, Labels: maps.Clone(a.labels), Revision: a.revision, States: a.exported(s.millis())}); err != nil {
 				return 0, err
 			}
 		}
 	}
 	return s.point, nil
+}
+
+// exported are the states that an export has.
+func (a *alias) exported(now int64) []chainstore.AliasState {
+	states := a.told(now)
+	if len(states) == 1 && states[0].Deleted {
+		return append(states, a.states[len(a.states)-2])
+	}
+	return chainstore.Begun(states)
 }

@@ -64,6 +64,8 @@ const (
 	Conditions Category = "Conditions"
 	// Export: pages of nodes, and aliases as of one state, for a copy elsewhere.
 	Export Category = "Export"
+	// Restore: aliases and settings as they were exported.
+	Restore Category = "Restore"
 	// Elsewhere: nodes that were put elsewhere, with the time of then.
 	Elsewhere Category = "Elsewhere"
 	// Mixed: changes that put nodes and at once set aliases to other nodes, or delete some.
@@ -185,7 +187,7 @@ func checks() []check {
 		roundTripChecks(), retryChecks(), conditionChecks(), batchChecks(), aliasChecks(), revisionChecks(), treeChecks(), recallChecks(),
 		spawnedChecks(), limitChecks(), concurrencyChecks(), lifecycleChecks(),
 		verifyChecks(), compactionChecks(), runChecks(), questionChecks(), randomChecks(), registerChecks(), readChecks(),
-		tokenKeyChecks(), settingsChecks(), exportChecks(),
+		tokenKeyChecks(), settingsChecks(), exportChecks(), restoreChecks(),
 	} {
 		all = append(all, part...)
 	}

@@ -207,7 +207,9 @@ func (d *changeTxn) move(p *aliasPlan) chainstore.PutAlias {
 		d.recordPast(p)
 		next.States++
 		next.MovedAt, next.Deleted, next.Began = d.now, p.target == nil, next.Revision
-		d.arrive(p)
+		if p.target != nil {
+			d.list(p.change.Name, p.target.At, d.now)
+		}
 	}
 	switch {
 	case p.target == nil:
@@ -243,25 +245,27 @@ func (d *changeTxn) recordPast(p *aliasPlan) {
 		Deleted: row.Deleted, Number: row.States, Began: row.MovedAt, At: row.At, Revision: row.Began, Principal: row.Principal,
 	}
 	d.set(layout.HistoryKey(d.ns, name, row.States), layout.AppendPastState(nil, &past))
-	if !row.Deleted {
-		for folder := range chainstore.Folders(name) {
-			d.delete(layout.MovedKey(d.ns, folder, name, row.MovedAt))
-		}
-		d.delete(layout.HeadKey(d.ns, row.At, name))
-		d.counters.Aliases--
-	}
+	d.unlist(p)
 }
 
-// arrive enters an alias into the indexes.
-func (d *changeTxn) arrive(p *aliasPlan) {
-	if p.target == nil {
+// unlist takes an alias that is there from the indexes.
+func (d *changeTxn) unlist(p *aliasPlan) {
+	if p.row.Deleted {
 		return
 	}
-	name := p.change.Name
-	for folder := range chainstore.Folders(name) {
-		d.set(layout.MovedKey(d.ns, folder, name, d.now), []byte{})
+	for folder := range chainstore.Folders(p.change.Name) {
+		d.delete(layout.MovedKey(d.ns, folder, p.change.Name, p.row.MovedAt))
 	}
-	d.set(layout.HeadKey(d.ns, p.target.At, name), []byte{})
+	d.delete(layout.HeadKey(d.ns, p.row.At, p.change.Name))
+	d.counters.Aliases--
+}
+
+// list enters an alias into the indexes.
+func (d *changeTxn) list(name string, at chainstore.Place, movedAt int64) {
+	for folder := range chainstore.Folders(name) {
+		d.set(layout.MovedKey(d.ns, folder, name, movedAt), []byte{})
+	}
+	d.set(layout.HeadKey(d.ns, at, name), []byte{})
 	d.counters.Aliases++
 }
 

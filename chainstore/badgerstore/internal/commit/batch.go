@@ -116,7 +116,7 @@ func (b *batch) take(r *Request) bool {
 		err = fmt.Errorf("%w: %d keys of %d bytes in all", chainstore.ErrTooLarge, d.keys, d.bytes)
 	}
 	if err == nil && d.keys > 0 {
-		err = b.barred(r.Change)
+		err = b.barred(r)
 	}
 	if err != nil {
 		b.takeBack()
@@ -167,12 +167,12 @@ func (b *batch) takeBack() {
 
 // barred is the error that keeps a change from being written that writes something. What only deletes may take what is kept for
 // that.
-func (b *batch) barred(change *chainstore.Change) error {
-	if len(change.Nodes) > 0 {
+func (b *batch) barred(r *Request) error {
+	if len(r.Change.Nodes) > 0 || r.restore != nil {
 		return b.noPuts
 	}
-	for i := range change.Aliases {
-		if change.Aliases[i].Target.Kind != chainstore.TargetNone {
+	for i := range r.Change.Aliases {
+		if r.Change.Aliases[i].Target.Kind != chainstore.TargetNone {
 			return b.noPuts
 		}
 	}
@@ -266,6 +266,8 @@ func (d *changeTxn) run(r *Request) (*chainstore.Committed, error) {
 		return nil, d.makeTokenKey()
 	case r.settings != nil:
 		return nil, d.setSettings(r)
+	case r.restore != nil:
+		return nil, d.restore(r)
 	}
 	return d.apply(r.Namespace, r.Change)
 }

@@ -113,7 +113,7 @@ func (c *Committer) commit(ctx context.Context, namespace string, change *chains
 
 // submit puts a request into the queue once there is room, and returns the outcome.
 func (c *Committer) submit(ctx context.Context, r *Request) (*chainstore.Committed, error) {
-	r.Ctx, r.weight = ctx, min(SizeOf(r.Change), c.Capacity)
+	r.Ctx, r.weight = ctx, min(SizeOf(r.Change)+r.restore.size(), c.Capacity)
 	r.Released, r.Answered = make(chan struct{}), make(chan struct{})
 	if err := c.admit(ctx, r.weight); err != nil {
 		return nil, err
@@ -219,7 +219,7 @@ func (c *Committer) abandon(r *Request) error {
 		err = chainstore.ErrOverloaded
 	}
 	c.Waiting.remove(r)
-	r.Ctx, r.Change, r.prepared = nil, nil, nil
+	r.Ctx, r.Change, r.prepared, r.restore = nil, nil, nil, nil
 	c.release(r.weight)
 	return err
 }

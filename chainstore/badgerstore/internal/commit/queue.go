@@ -23,6 +23,9 @@ type Request struct {
 	// settings replace those of the namespace, if not nil; the change is then empty. set is how they are then.
 	settings *chainstore.SettingsChange
 	set      chainstore.SettingsNow
+	// restore is what is restored, if not nil; the change is then empty. restored counts the aliases that were set.
+	restore  *restore
+	restored int
 	// prepared has what was made of compaction nodes before the change was in the queue. It is not changed. last: what it
 	// does not have, the committer must make.
 	prepared map[*chainstore.NewNode]*derive.Refold
@@ -46,7 +49,7 @@ const (
 
 // release says that the change is no longer looked at, and lets go of it.
 func (r *Request) release() {
-	r.Change, r.prepared = nil, nil
+	r.Change, r.prepared, r.restore = nil, nil, nil
 	close(r.Released)
 }
 

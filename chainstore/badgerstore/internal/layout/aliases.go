@@ -25,6 +25,14 @@ type AliasRow struct {
 	Rest []byte
 }
 
+// FirstKept is the number of the earliest past state that its ring holds; States where there is none.
+func (a *AliasRow) FirstKept() uint64 {
+	if a.States > HistorySlots {
+		return a.States - HistorySlots
+	}
+	return 1
+}
+
 func AppendAlias(b []byte, a *AliasRow) []byte {
 	bits := uint64(0)
 	if a.Deleted {

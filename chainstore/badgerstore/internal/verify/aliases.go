@@ -121,7 +121,7 @@ func (c *checker) historyRows() error {
 		}
 		return string(key[layout.KeyPrefix:end]), true
 	}, func(key []byte, _ string, a *layout.AliasRow) bool {
-		first := firstKept(a)
+		first := a.FirstKept()
 		slot := (uint64(key[len(key)-1]) + layout.HistorySlots - first%layout.HistorySlots) % layout.HistorySlots
 		return first+slot < a.States
 	})
@@ -191,14 +191,6 @@ func (c *checker) readAlias(name string) (a *layout.AliasRow, found bool, err er
 	return a, found, err
 }
 
-// firstKept is the number of the first past state that the ring of an alias holds.
-func firstKept(a *layout.AliasRow) uint64 {
-	if a.States > layout.HistorySlots {
-		return a.States - layout.HistorySlots
-	}
-	return 1
-}
-
 // history looks for the states that an alias left and that its ring holds: its last historySlots, however many its row says that
 // there were.
 func (c *checker) history(name string, a *layout.AliasRow) error {
@@ -209,7 +201,7 @@ func (c *checker) history(name string, a *layout.AliasRow) error {
 	if err != nil {
 		return err
 	}
-	first := firstKept(a)
+	first := a.FirstKept()
 	later, astray, revision, ungrown := a.Deleted, 0, a.Began, 0
 	for number := a.States - 1; number >= first; number-- {
 		if err := c.tick(); err != nil {
