@@ -34,19 +34,24 @@ func (a *admin) Backup(req *transcriptv1.BackupRequest, out grpc.ServerStreaming
 }
 
 func (a *admin) parseBackup(req *transcriptv1.BackupRequest) (*backup.Backup, error) {
-	b := &backup.Backup{Store: a.store, MadeBy: "transcriptd " + a.version}
+	b := &backup.Backup{Store: a.store, MadeBy: "transcriptd " + a.version, Since: req.SinceCursor, Continue: req.ContinueCursor}
+	if err := digestOf("since", req.SinceCursor, req.SinceDigest, &b.SinceDigest); err != nil {
+		return nil, err
+	}
+	if err := digestOf("continue", req.ContinueCursor, req.ContinueDigest, &b.ContinueDigest); err != nil {
+		return nil, err
+	}
 	switch {
 	case req.MaxBytesPerSecond < 0:
 		return nil, wire.InvalidField("max_bytes_per_second", "must not be negative")
-	case len(req.SinceCursor) > 0 && len(req.SinceDigest) != len(archive.Digest{}):
-		return nil, wire.InvalidField("since_digest", "must be the digest of the archive to go on from, of 32 bytes")
-	case len(req.SinceCursor) == 0 && len(req.SinceDigest) > 0:
-		return nil, wire.InvalidField("since_digest", "must be empty without since_cursor")
+	case len(req.SinceCursor) > 0 && len(req.ContinueCursor) > 0:
+		return nil, wire.InvalidField("since_cursor", "must be empty with continue_cursor, which has it")
+	case a.store.Info().Encrypted && !req.Plain:
+		return nil, wire.InvalidField("plain", "must be set: the store is encrypted, and what is sent is plain text, which whoever receives it has to protect")
 	}
 	switch req.Scope {
 	case transcriptv1.Scope_SCOPE_UNSPECIFIED, transcriptv1.Scope_SCOPE_NAMESPACE:
-		namespace := wire.Namespace(req.Namespace)
-		b.Wanted = func(name string) bool { return name == namespace }
+		b.Scope = wire.Namespace(req.Namespace)
 	case transcriptv1.Scope_SCOPE_STORE:
 		if req.Namespace != "" {
 			return nil, wire.InvalidField("namespace", "must be empty with SCOPE_STORE, which is every namespace")
@@ -54,13 +59,22 @@ func (a *admin) parseBackup(req *transcriptv1.BackupRequest) (*backup.Backup, er
 	default:
 		return nil, wire.InvalidField("scope", "must be SCOPE_NAMESPACE or SCOPE_STORE")
 	}
-	if len(req.SinceCursor) > 0 {
-		b.Since, b.SinceDigest = &transcriptv1.ArchiveEnd{Cursor: req.SinceCursor}, archive.Digest(req.SinceDigest)
-	}
 	if req.MaxBytesPerSecond > 0 {
 		b.Paced = paced(req.MaxBytesPerSecond)
 	}
 	return b, nil
+}
+
+// digestOf reads the digest of an archive whose cursor is there too.
+func digestOf(what string, cursor, digest []byte, to *archive.Digest) error {
+	switch {
+	case len(cursor) == 0 && len(digest) > 0:
+		return wire.InvalidField(what+"_digest", "must be empty without "+what+"_cursor")
+	case len(cursor) > 0 && len(digest) != len(to):
+		return wire.InvalidField(what+"_digest", "must be the digest that belongs to "+what+"_cursor, of 32 bytes")
+	}
+	copy(to[:], digest)
+	return nil
 }
 
 // maxPause is the longest that a backup can be told to take, in seconds: longer than anybody waits.

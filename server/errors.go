@@ -93,6 +93,7 @@ func table() []row {
 
 		{chainstore.ErrAliasExists, codes.AlreadyExists, transcriptv1.ErrorReason_ERROR_REASON_ALIAS_EXISTS, "an alias that must not exist does", false},
 		{chainstore.ErrAliasMoved, codes.Aborted, transcriptv1.ErrorReason_ERROR_REASON_ALIAS_MOVED, "an alias points elsewhere, or has another revision: read it again and decide again", false},
+		{chainstore.ErrBadExport, invalid, transcriptv1.ErrorReason_ERROR_REASON_INVALID_FIELD, "an alias is not as a store exports it", false},
 		{chainstore.ErrSettingsChanged, codes.Aborted, transcriptv1.ErrorReason_ERROR_REASON_SETTINGS_CHANGED, "the settings have another revision: read them again and decide again", false},
 		{chainstore.ErrNotAncestor, failed, transcriptv1.ErrorReason_ERROR_REASON_NOT_AN_ANCESTOR, "the node named is neither the head nor an ancestor of it", false},
 		{chainview.ErrNotInView, failed, transcriptv1.ErrorReason_ERROR_REASON_NOT_IN_VIEW, "the view does not show the message that before names: page back with the head of the first page, or begin again at the end", false},

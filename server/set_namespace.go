@@ -23,18 +23,11 @@ func (a *admin) SetNamespace(ctx context.Context, req *transcriptv1.SetNamespace
 
 // parseSettings reads what is to be set, and on which condition.
 func parseSettings(req *transcriptv1.SetNamespaceRequest) (c chainstore.SettingsChange, err error) {
-	s := req.Settings
-	if s == nil {
+	if req.Settings == nil {
 		return c, wire.InvalidField("settings", "must be set: they replace those of the namespace as a whole")
 	}
-	c.MaxNodes, c.MaxMessageBytes, c.MaxAliases = s.MaxNodes, s.MaxMessageBytes, s.MaxAliases
-	for _, quota := range []struct {
-		field string
-		n     int64
-	}{{"max_nodes", c.MaxNodes}, {"max_message_bytes", c.MaxMessageBytes}, {"max_aliases", c.MaxAliases}} {
-		if quota.n < 0 {
-			return c, wire.InvalidField("settings."+quota.field, "must not be negative; 0 is no limit")
-		}
+	if c.Settings, err = parseQuotas("settings", req.Settings); err != nil {
+		return c, err
 	}
 	if req.Revision != nil {
 		if c.Conditioned, c.Revision = true, *req.Revision; c.Revision < 0 {
@@ -42,4 +35,18 @@ func parseSettings(req *transcriptv1.SetNamespaceRequest) (c chainstore.Settings
 		}
 	}
 	return c, nil
+}
+
+// parseQuotas reads settings, which are a field of the request.
+func parseQuotas(field string, s *transcriptv1.NamespaceSettings) (chainstore.Settings, error) {
+	out := chainstore.Settings{MaxNodes: s.GetMaxNodes(), MaxMessageBytes: s.GetMaxMessageBytes(), MaxAliases: s.GetMaxAliases()}
+	for _, quota := range []struct {
+		field string
+		n     int64
+	}{{"max_nodes", out.MaxNodes}, {"max_message_bytes", out.MaxMessageBytes}, {"max_aliases", out.MaxAliases}} {
+		if quota.n < 0 {
+			return out, wire.InvalidField(field+"."+quota.field, "must not be negative; 0 is no limit")
+		}
+	}
+	return out, nil
 }

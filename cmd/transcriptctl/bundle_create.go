@@ -157,7 +157,7 @@ func (b *bundler) records(ctx context.Context, out io.Writer) (*toldBundle, erro
 		Heads: bytesOf(b.heads), Known: bytesOf(b.knownIDs),
 	}
 	var err error
-	if b.w, err = archive.NewWriter(out, header, archive.Counts{}); err != nil {
+	if b.w, err = archive.NewWriter(out, header); err != nil {
 		return nil, err
 	}
 	if err := b.w.Write(&transcriptv1.ArchiveRecord{Record: &transcriptv1.ArchiveRecord_Namespace{

@@ -50,7 +50,7 @@ func alias(name string, revision int64, ids ...[32]byte) *record {
 func write(tb testing.TB, header *transcriptv1.ArchiveHeader, records ...*record) []byte {
 	tb.Helper()
 	var out bytes.Buffer
-	w, err := archive.NewWriter(&out, header, archive.Counts{})
+	w, err := archive.NewWriter(&out, header)
 	for _, r := range records {
 		if err == nil && r == nil {
 			err = w.Point([]byte("here"))
@@ -111,7 +111,7 @@ func TestRoundTrip(t *testing.T) {
 			}
 		}
 		var out bytes.Buffer
-		w, err := archive.NewWriter(&out, bundle(), archive.Counts{})
+		w, err := archive.NewWriter(&out, bundle())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -61,14 +61,12 @@ func NewReader(from io.Reader) (*Reader, error) {
 // Header is the archive's.
 func (r *Reader) Header() *transcriptv1.ArchiveHeader { return r.header }
 
-// Digest is that of the blocks read so far; of the whole archive, once Next has given io.EOF.
+// Digest is that of the blocks read so far: of the archive up to a point, once Next has given that; of the whole archive, once Next has given
+// io.EOF.
 func (r *Reader) Digest() Digest { return r.digest }
 
-// Counts are what was read so far, with what the archive goes on from where the reader was told of that.
+// Counts are what was read so far.
 func (r *Reader) Counts() Counts { return r.counts.Counts }
-
-// Continue sets the counts of the archive that this one goes on from.
-func (r *Reader) Continue(counts Counts) { r.counts.Counts = counts }
 
 // Ended is the last record, once Next has given io.EOF; else nil.
 func (r *Reader) Ended() *transcriptv1.ArchiveEnd { return r.end }
@@ -90,6 +88,11 @@ func (r *Reader) Next() (*transcriptv1.ArchiveRecord, error) {
 		return nil, r.broken("a second header")
 	case *transcriptv1.ArchiveRecord_End:
 		return nil, r.finish(record.GetEnd())
+	case *transcriptv1.ArchiveRecord_Point:
+		if len(r.records) > 0 {
+			return nil, r.broken("a record behind a point, in its block")
+		}
+		return record, nil
 	default:
 		r.counts.add(record)
 		return record, nil

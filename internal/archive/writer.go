@@ -31,13 +31,13 @@ type Counts struct {
 	Namespaces, Nodes, Messages, MessageBytes, Aliases int64
 }
 
-// NewWriter begins an archive with its header. An archive that continues another one goes on with that one's counts.
-func NewWriter(to io.Writer, header *transcriptv1.ArchiveHeader, counts Counts) (*Writer, error) {
+// NewWriter begins an archive with its header.
+func NewWriter(to io.Writer, header *transcriptv1.ArchiveHeader) (*Writer, error) {
 	packer, err := zstd.NewWriter(nil, zstd.WithEncoderCRC(true), zstd.WithEncoderConcurrency(1), zstd.WithSingleSegment(true))
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{to: to, packer: packer, counts: counter{Counts: counts}}
+	w := &Writer{to: to, packer: packer}
 	w.out = appendSkippable(nil, []byte(magicText))
 	w.digest = sha256.Sum256(w.out)
 	if err := w.flushOut(); err != nil {
@@ -67,7 +67,7 @@ func (w *Writer) Write(r *transcriptv1.ArchiveRecord) error {
 	return nil
 }
 
-// Point writes everything so far, and how to go on from there.
+// Point writes everything so far, and at last how another archive can go on from there.
 func (w *Writer) Point(cursor []byte) error {
 	err := w.Write(&transcriptv1.ArchiveRecord{Record: &transcriptv1.ArchiveRecord_Point{Point: &transcriptv1.ArchivePoint{Cursor: cursor}}})
 	return errors.Join(err, w.flush())
@@ -90,11 +90,8 @@ func (w *Writer) End(cursor []byte) (Digest, Counts, error) {
 	return w.digest, w.counts.Counts, nil
 }
 
-// Counts are what was written so far, with what the archive goes on from.
+// Counts are what was written so far.
 func (w *Writer) Counts() Counts { return w.counts.Counts }
-
-// Digest is that of all blocks written so far.
-func (w *Writer) Digest() Digest { return w.digest }
 
 func (w *Writer) flush() error {
 	if w.err != nil || len(w.records) == 0 {

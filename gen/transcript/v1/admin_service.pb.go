@@ -987,7 +987,7 @@ type RestoreRequest struct {
 	// What the archive has of the namespace itself. Its name is not read: it may be another one. Absent: settings and
 	// floor stay.
 	Archived *ArchiveNamespace `protobuf:"bytes,2,opt,name=archived,proto3" json:"archived,omitempty"`
-	// Aliases: at most 1,000, each name once, and at most 4 MiB in all.
+	// Aliases: at most 1,000, with at most 10,000 states in all, each name once.
 	Aliases       []*ArchiveAlias `protobuf:"bytes,3,rep,name=aliases,proto3" json:"aliases,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1169,7 +1169,8 @@ type ArchiveAlias struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Its states, oldest first: the last one is the present one. At least one, at most 101.
+	// Its states, oldest first: the last one is the present one. At least one, at most 100. The first one is not a
+	// deletion.
 	States []*ArchiveAliasState `protobuf:"bytes,2,rep,name=states,proto3" json:"states,omitempty"`
 	// The labels.
 	Labels map[string]string `protobuf:"bytes,3,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`

@@ -77,6 +77,7 @@ var methods = map[string]*Method{
 	transcriptv1.AdminService_SetNamespace_FullMethodName:   {identity.Admin, Writes, namespace, ""},
 	transcriptv1.AdminService_Verify_FullMethodName:         {identity.Operate, Reads, namespace, "scope"},
 	transcriptv1.AdminService_Backup_FullMethodName:         {identity.Backup, Reads, namespace, "scope"},
+	transcriptv1.AdminService_Restore_FullMethodName:        {identity.Admin, Writes, namespace, ""},
 
 	healthv1.Health_Check_FullMethodName: {known, Health, "", ""},
 	healthv1.Health_List_FullMethodName:  {known, Health, "", ""},

@@ -2,8 +2,8 @@
 package backup
 
 import (
+	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -20,90 +20,118 @@ import (
 // Backup is one to write.
 type Backup struct {
 	Store chainstore.Store
-	// Wanted are the namespaces, nil for all.
-	Wanted func(namespace string) bool
-	// Since is the end of the archive that this one goes on from; nil: it has everything.
-	Since *transcriptv1.ArchiveEnd
-	// SinceDigest is that archive's.
+	// Scope is the namespace; empty for all.
+	Scope string
+	// Since is the cursor of the archive that this one goes on from, and SinceDigest its digest; empty: it has everything.
+	Since       []byte
 	SinceDigest archive.Digest
-	MadeBy      string
+	// Continue is the cursor of the point of an archive that was cut, from which this one goes on, and ContinueDigest the digest of the block
+	// that ends with it; empty: it begins by itself.
+	Continue       []byte
+	ContinueDigest archive.Digest
+	MadeBy         string
+	// PointBytes is about how many bytes of nodes stand between two points; 0 for the default.
+	PointBytes int
 	// Paced is called with the bytes of each page of nodes before they are written, and may wait.
 	Paced func(ctx context.Context, bytes int) error
 	// Wrote is told of how far it is.
 	Wrote func(archive.Counts)
 }
 
-// pageBytes is about how much is read of nodes at a time.
-const pageBytes = 1 << 20
+const (
+	// pageBytes is about how much is read of nodes at a time.
+	pageBytes = 1 << 20
+	// pointBytes is PointBytes by default.
+	pointBytes = 16 << 20
+)
 
 // Write writes the archive. Nodes are read first, up to a point, in pages; then aliases, in one state of the store, to a spool; then the nodes
 // that were put until that state, and the aliases behind them. So no read waits for whoever takes the archive.
 func (b *Backup) Write(ctx context.Context, to io.Writer) (archive.Digest, archive.Counts, error) {
-	after, err := b.after()
+	r := &run{Backup: b}
+	err := r.begin(ctx)
+	if err == nil {
+		r.w, err = archive.NewWriter(to, r.header())
+	}
 	if err != nil {
 		return archive.Digest{}, archive.Counts{}, err
 	}
-	header := &transcriptv1.ArchiveHeader{
-		Kind: transcriptv1.ArchiveKind_ARCHIVE_KIND_BACKUP, StoreId: b.Store.Info().ID.String(), MadeBy: b.MadeBy, MadeAt: timestamppb.Now(),
-	}
-	if b.Since != nil {
-		header.Since = b.SinceDigest[:]
-	}
-	w, err := archive.NewWriter(to, header, archive.Counts{})
-	if err != nil {
+	end := place{}
+	if end.after, err = r.write(ctx); err != nil {
 		return archive.Digest{}, archive.Counts{}, err
 	}
-	r := &run{Backup: b, w: w}
-	point, err := r.write(ctx, after)
-	if err != nil {
-		return archive.Digest{}, archive.Counts{}, err
-	}
-	return w.End(b.cursor(point))
+	return r.w.End(end.append(b.Store.Info().ID, b.Scope))
 }
 
-// cursor is what a later backup goes on from: the store, and the point.
-func (b *Backup) cursor(p chainstore.Point) []byte {
-	id := b.Store.Info().ID
-	return binary.BigEndian.AppendUint64(id[:], uint64(p))
-}
-
-func (b *Backup) after() (chainstore.Point, error) {
-	if b.Since == nil {
-		return 0, nil
-	}
-	id, cursor := b.Store.Info().ID, b.Since.GetCursor()
-	if len(cursor) != len(id)+8 || [len(id)]byte(cursor) != id {
-		return 0, wire.InvalidField("since_cursor", "must be of an archive of this store")
-	}
-	return chainstore.Point(binary.BigEndian.Uint64(cursor[len(id):])), nil
-}
-
-func (b *Backup) wants(namespace string) bool { return b.Wanted == nil || b.Wanted(namespace) }
+func (b *Backup) wants(namespace string) bool { return b.Scope == "" || b.Scope == namespace }
 
 // run is a backup under way.
 type run struct {
 	*Backup
 	w *archive.Writer
+	// from is where it begins.
+	from place
+	// unpointed is the bytes of nodes behind the last point.
+	unpointed int
 }
 
-func (r *run) write(ctx context.Context, after chainstore.Point) (chainstore.Point, error) {
-	first, err := r.Store.Point(ctx)
+// begin finds where it begins: a field error for a cursor that is none, or is of a later state than the store has.
+func (r *run) begin(ctx context.Context) error {
+	now, err := r.Store.Point(ctx)
 	if err != nil {
-		return 0, err
+		return err
 	}
+	r.from.first = now
+	id, field := r.Store.Info().ID, "since_cursor"
+	switch {
+	case len(r.Continue) > 0:
+		field = "continue_cursor"
+		r.from, err = parsePlace(field, r.Continue, cursorOfPoint, id, r.Scope)
+	case len(r.Since) > 0:
+		var end place
+		end, err = parsePlace(field, r.Since, cursorOfEnd, id, r.Scope)
+		r.from.after, r.from.since = end.after, &r.SinceDigest
+	}
+	if err == nil && (r.from.after > now || r.from.first > now || r.from.first < r.from.after) {
+		err = wire.InvalidField(field, "must be of a state that the store had: it was put back to an earlier one since, so make a full backup")
+	}
+	return err
+}
+
+func (r *run) header() *transcriptv1.ArchiveHeader {
+	h := &transcriptv1.ArchiveHeader{
+		Kind: transcriptv1.ArchiveKind_ARCHIVE_KIND_BACKUP, StoreId: r.Store.Info().ID.String(), MadeBy: r.MadeBy, MadeAt: timestamppb.Now(),
+	}
+	if r.from.since != nil {
+		h.Since = r.from.since[:]
+	}
+	if r.from.cut {
+		h.Continues = r.ContinueDigest[:]
+	}
+	return h
+}
+
+func (r *run) write(ctx context.Context) (chainstore.Point, error) {
 	names, err := r.names(ctx)
 	if err != nil {
 		return 0, err
 	}
+	at := r.from
 	for _, name := range names {
+		if name < r.from.namespace {
+			continue
+		}
+		if at.namespace != name {
+			at.namespace, at.behind = name, nil
+		}
 		if err := r.namespace(&transcriptv1.ArchiveNamespace{Name: name}); err != nil {
 			return 0, err
 		}
-		if err := r.nodes(ctx, name, chainstore.ExportSpan{After: after, Through: first}); err != nil {
+		if err := r.nodes(ctx, at, true); err != nil {
 			return 0, err
 		}
 	}
-	return r.rest(ctx, after, first)
+	return r.rest(ctx)
 }
 
 func (r *run) names(ctx context.Context) (all []string, err error) {
@@ -125,13 +153,13 @@ func (r *run) names(ctx context.Context) (all []string, err error) {
 }
 
 // rest writes what was put meanwhile, and the aliases of one state: what they point to stands before them.
-func (r *run) rest(ctx context.Context, after, first chainstore.Point) (_ chainstore.Point, err error) {
+func (r *run) rest(ctx context.Context) (_ chainstore.Point, err error) {
 	spool, err := archive.NewSpool()
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, spool.Close()) }()
-	point, err := r.Store.ExportAliases(ctx, after, r.wants, chainstore.ExportYield{
+	point, err := r.Store.ExportAliases(ctx, r.from.after, r.wants, chainstore.ExportYield{
 		Namespace: func(n *chainstore.ExportedNamespace) error { return spool.Write(namespaceRecord(n)) },
 		Alias:     func(a *chainstore.ExportedAlias) error { return spool.Write(aliasRecord(a)) },
 	})
@@ -142,7 +170,7 @@ func (r *run) rest(ctx context.Context, after, first chainstore.Point) (_ chains
 		if err := r.w.Write(record); err != nil || record.GetNamespace() == nil {
 			return err
 		}
-		return r.nodes(ctx, record.GetNamespace().GetName(), chainstore.ExportSpan{After: first, Through: point})
+		return r.nodes(ctx, place{namespace: record.GetNamespace().GetName(), after: r.from.first, first: point}, false)
 	})
 }
 
@@ -150,38 +178,55 @@ func (r *run) namespace(n *transcriptv1.ArchiveNamespace) error {
 	return r.w.Write(&transcriptv1.ArchiveRecord{Record: &transcriptv1.ArchiveRecord_Namespace{Namespace: n}})
 }
 
-// nodes writes the nodes of a span.
-func (r *run) nodes(ctx context.Context, namespace string, span chainstore.ExportSpan) error {
-	for cursor := []byte(nil); ; {
-		page, next, err := r.Store.ExportNodes(ctx, namespace, span, cursor, pageBytes)
+// nodes writes the nodes of a namespace from a place on, and, where told, points between them.
+func (r *run) nodes(ctx context.Context, at place, points bool) error {
+	at.cut, at.since = true, r.from.since
+	for {
+		page, next, err := r.Store.ExportNodes(ctx, at.namespace, chainstore.ExportSpan{After: at.after, Through: at.first}, at.behind, pageBytes)
+		if errors.Is(err, chainstore.ErrBadCursor) {
+			err = wire.InvalidField("continue_cursor", "must be that of an archive, as it is there")
+		}
 		if err != nil {
 			return err
 		}
-		size := 0
-		for i := range page {
-			size += page[i].Size()
+		if err := r.page(ctx, page); err != nil || next == nil {
+			return err
 		}
-		if r.Paced != nil {
-			if err := r.Paced(ctx, size); err != nil {
+		at.behind = next
+		if points && r.unpointed >= cmp.Or(r.PointBytes, pointBytes) {
+			r.unpointed = 0
+			if err := r.w.Point(at.append(r.Store.Info().ID, r.Scope)); err != nil {
 				return err
 			}
-		}
-		for i := range page {
-			record, err := nodeRecord(&page[i])
-			if err == nil {
-				err = r.w.Write(record)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		if r.Wrote != nil {
-			r.Wrote(r.w.Counts())
-		}
-		if cursor = next; next == nil {
-			return nil
 		}
 	}
+}
+
+// page writes a page of nodes.
+func (r *run) page(ctx context.Context, page []chainstore.ExportedNode) error {
+	size := 0
+	for i := range page {
+		size += page[i].Size()
+	}
+	r.unpointed += size
+	if r.Paced != nil {
+		if err := r.Paced(ctx, size); err != nil {
+			return err
+		}
+	}
+	for i := range page {
+		record, err := nodeRecord(&page[i])
+		if err == nil {
+			err = r.w.Write(record)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if r.Wrote != nil {
+		r.Wrote(r.w.Counts())
+	}
+	return nil
 }
 
 func nodeRecord(n *chainstore.ExportedNode) (*transcriptv1.ArchiveRecord, error) {

@@ -121,7 +121,7 @@ func TestIncrements(t *testing.T) {
 			last := all
 			for round := 1; round < 4; round++ {
 				write(t, rpc, round)
-				some := take(t, &backup.Backup{Store: store, Since: last.end, SinceDigest: last.digest})
+				some := take(t, &backup.Backup{Store: store, Since: last.end.GetCursor(), SinceDigest: last.digest})
 				if len(some.nodes) != 60 {
 					t.Errorf("%d nodes were put, not 60", len(some.nodes))
 				}
@@ -140,11 +140,11 @@ func TestIncrements(t *testing.T) {
 					}
 				}
 			}
-			none := take(t, &backup.Backup{Store: store, Since: last.end, SinceDigest: last.digest})
+			none := take(t, &backup.Backup{Store: store, Since: last.end.GetCursor(), SinceDigest: last.digest})
 			if len(none.nodes)+len(none.aliases) > 0 {
 				t.Errorf("%d nodes and %d aliases of nothing", len(none.nodes), len(none.aliases))
 			}
-			if _, _, err := (&backup.Backup{Store: memstore.New(memstore.Options{}), Since: last.end}).Write(t.Context(), io.Discard); !errors.Is(err, canonical.ErrInvalid) {
+			if _, _, err := (&backup.Backup{Store: memstore.New(memstore.Options{}), Since: last.end.GetCursor()}).Write(t.Context(), io.Discard); !errors.Is(err, canonical.ErrInvalid) {
 				t.Errorf("of another store: %v", err)
 			}
 		})
@@ -172,7 +172,7 @@ func TestUnderLoad(t *testing.T) {
 			last := take(t, &backup.Backup{Store: store})
 			for range 5 {
 				time.Sleep(20 * time.Millisecond) //nolint:forbidigo // others write meanwhile
-				some := take(t, &backup.Backup{Store: store, Since: last.end, SinceDigest: last.digest})
+				some := take(t, &backup.Backup{Store: store, Since: last.end.GetCursor(), SinceDigest: last.digest})
 				maps.Copy(last.nodes, some.nodes)
 				maps.Copy(last.aliases, some.aliases)
 				last.end, last.digest = some.end, some.digest

@@ -164,7 +164,7 @@ func (b *Builder) Alias(field string, a aliasFields, target chainstore.Target) e
 			return wire.InvalidField(field+".labels", "must not be set with delete")
 		}
 	}
-	if err := wire.CheckLabels(field, a.GetLabels()); err != nil {
+	if err := wire.CheckLabels(field+".labels.entries", a.GetLabels().GetEntries()); err != nil {
 		return err
 	}
 	if b.names[a.GetName()] {

@@ -22,7 +22,9 @@ const (
 	MaxAliasBytes    = 512
 	// MaxAliases is the aliases of a call, MaxNodes the nodes, MaxMessages their messages, MaxCalls their tool calls
 	// and results.
-	MaxAliases  = 1000
+	MaxAliases = 1000
+	// MaxStates is the states of all aliases of a Restore.
+	MaxStates   = 10_000
 	MaxNodes    = 1000
 	MaxMessages = 10_000
 	MaxCalls    = 10_000
@@ -140,12 +142,11 @@ func flagCondition(field string, flag bool, kind chainstore.ConditionKind) (chai
 }
 
 // CheckLabels refuses labels over their limits; field has them.
-func CheckLabels(field string, labels *transcriptv1.Labels) error {
-	field += ".labels.entries"
-	if len(labels.GetEntries()) > MaxLabels {
+func CheckLabels(field string, labels map[string]string) error {
+	if len(labels) > MaxLabels {
 		return OverLimit(field, "must have at most %d entries", MaxLabels)
 	}
-	for key, value := range labels.GetEntries() {
+	for key, value := range labels {
 		switch {
 		case key == "":
 			return InvalidField(field, "must not have an empty key")
