@@ -120,7 +120,7 @@ func TestWritesAreUnary(t *testing.T) {
 			}
 		}
 	}
-	if found != 8 {
-		t.Errorf("%d methods write, not 8", found)
+	if found != 9 {
+		t.Errorf("%d methods write, not 9", found)
 	}
 }

@@ -71,6 +71,8 @@ func TestBackup(t *testing.T) {
 			"scope":                {Scope: 77},
 			"namespace":            {Scope: transcriptv1.Scope_SCOPE_STORE, Namespace: "a"},
 			"max_bytes_per_second": {MaxBytesPerSecond: -1},
+			"continue_cursor":      {ContinueCursor: one.Ended().Cursor, ContinueDigest: last.Digest},
+			"continue_digest":      {ContinueDigest: last.Digest},
 		} {
 			_, _, err := r.backedUp(req)
 			r.fails(err, codes.InvalidArgument, "INVALID_FIELD", field)

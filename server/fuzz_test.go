@@ -59,6 +59,7 @@ func seeds() map[string][]proto.Message {
 		transcripts + "ReplayTools":    {&Replay{Head: ref, MaxCalls: 1, ToolNames: []string{"t"}, PastLoopsOnly: true}},
 		transcripts + "Describe":       {&transcriptv1.DescribeRequest{Head: ref, Mode: 3, MaxItems: 1, PreviewChars: 1, MaxTextChars: 9}},
 		transcripts + "ListNamespaces": {&transcriptv1.ListNamespacesRequest{PageSize: 1}, &transcriptv1.ListNamespacesRequest{PageToken: "AQAAAAAAAAAAAA"}},
+		admin + "Restore":              {&transcriptv1.RestoreRequest{Archived: &transcriptv1.ArchiveNamespace{RevisionFloor: 1}, Aliases: []*transcriptv1.ArchiveAlias{{Name: "x", Revision: 1, States: []*transcriptv1.ArchiveAliasState{{Node: make([]byte, 32), Revision: 1, BeganAt: wireTime(1)}}}}}},
 		admin + "SetNamespace":         {&transcriptv1.SetNamespaceRequest{Namespace: "x", Settings: &transcriptv1.NamespaceSettings{MaxNodes: 1 << 40}}},
 		transcripts + "ServerInfo":     {&transcriptv1.ServerInfoRequest{}},
 		admin + "NamespaceStats":       {&transcriptv1.NamespaceStatsRequest{Namespace: "x"}},

@@ -74,7 +74,7 @@ func (s *callStore) during(call func()) []string {
 var (
 	countedCalls = []string{
 		"Alias", "AliasHistory", "Aliases", "Calls", "Chain", "ChainNamed", "Children", "Commit", "Compactions", "ExportAliases", "ExportNodes", "Find", "FirstWhere",
-		"Headers", "Namespaces", "Nodes", "Point", "Rows", "SetSettings", "Settings", "SpawnDepth", "Spawned", "Stats", "Tables", "Verify", "WithCalls",
+		"Headers", "Namespaces", "Nodes", "Point", "Restore", "Rows", "SetSettings", "Settings", "SpawnDepth", "Spawned", "Stats", "Tables", "Verify", "WithCalls",
 	}
 	freeCalls = []string{"After", "Close", "Compaction", "Head", "Info", "Runs", "TokenKeys"}
 )
@@ -145,6 +145,11 @@ func (s *callStore) Namespaces(ctx context.Context, q chainstore.NamespaceQuery)
 func (s *callStore) Settings(ctx context.Context, ns string) (chainstore.SettingsNow, error) {
 	s.ask("Settings")
 	return s.Store.Settings(ctx, ns)
+}
+
+func (s *callStore) Restore(ctx context.Context, ns string, r *chainstore.Restored) (int, error) {
+	s.ask("Restore")
+	return s.Store.Restore(ctx, ns, r)
 }
 
 func (s *callStore) SetSettings(ctx context.Context, ns string, change chainstore.SettingsChange) (chainstore.SettingsNow, error) {

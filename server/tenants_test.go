@@ -139,6 +139,7 @@ func (w *tenants) calls() map[string]proto.Message {
 		"ReplayTools": &Replay{Head: head}, "Search": &transcriptv1.SearchRequest{Scope: &transcriptv1.SearchRequest_Head{Head: head}, Pattern: &transcriptv1.SearchRequest_Text{Text: "e"}},
 		"Describe": &transcriptv1.DescribeRequest{Head: head}, "ResolveAlias": &transcriptv1.ResolveAliasRequest{Name: "mine/chat"}, "ListAliases": &transcriptv1.ListAliasesRequest{PageSize: 1},
 		"ListAliasHistory": &transcriptv1.ListAliasHistoryRequest{Name: "mine/chat"}, "NamespaceStats": &transcriptv1.NamespaceStatsRequest{}, "Verify": &transcriptv1.VerifyRequest{}, "Backup": &transcriptv1.BackupRequest{},
+		"Restore":      &transcriptv1.RestoreRequest{Archived: &transcriptv1.ArchiveNamespace{RevisionFloor: 1}},
 		"SetNamespace": &transcriptv1.SetNamespaceRequest{Settings: &transcriptv1.NamespaceSettings{MaxNodes: 1 << 40}},
 	}
 	return all
@@ -160,7 +161,7 @@ func TestTenantsSeeNothingOfEachOther(t *testing.T) {
 				continue
 			}
 			at := w
-			if isWrite := slices.Contains([]string{"PutNode", "PutNodes", "PutArchivedNodes", "Alias", "DeleteAlias", "DeleteAliases", "Compact"}, m.Name); isWrite {
+			if isWrite := slices.Contains([]string{"PutNode", "PutNodes", "PutArchivedNodes", "Alias", "DeleteAlias", "DeleteAliases", "Compact", "Restore"}, m.Name); isWrite {
 				at = newTenants(t) // what we put there ourselves, we may read
 			}
 			calls += at.tries(t, "/"+service+"/"+m.Name, at.calls()[m.Name])
