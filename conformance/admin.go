@@ -22,6 +22,8 @@ func adminChecks() []Check {
 		{ID: "backup/blocks", Promise: "the pieces of Backup are an archive: its blocks are proved by their digests, the last of which the last response tells", last: true, run: backupBlocks},
 		{ID: "backup/counts", Promise: "Backup counts the nodes and aliases of the namespace", last: true, run: backupCounts},
 		{ID: "backup/refused", Promise: "a cursor without a digest, of another store, and a namespace beside the whole store are refused", run: backupRefused},
+		{ID: "restore/keeps", Promise: "an alias comes back with labels, revision and time; a repeat sets nothing; it goes on from its revision", run: restoreKeeps},
+		{ID: "restore/refused", Promise: "an alias of a node that is not there is refused, and one that is there with a higher revision; none of the call is set", run: restoreRefused},
 		{ID: "verify/refused", Promise: "a cursor that no report had, a namespace beside the whole store and a negative rate are refused", run: verifyRefused},
 		{ID: "verify/clean-at-the-end", Promise: "Verify of the kit's namespaces finds no problem in all that the checks left", last: true, run: verifyClean},
 		{ID: "verify/goes-on", Promise: "a call with the cursor of a report goes on there, and its numbers go on from the report's", last: true, run: verifyGoesOn},

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"io"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -25,12 +26,14 @@ func (a *admin) Backup(req *transcriptv1.BackupRequest, out grpc.ServerStreaming
 	}
 	defer leave()
 	s := &backupStream{out: out}
-	b.Wrote = func(n archive.Counts) { s.counts = n }
+	quiet := s.tell()
+	defer quiet()
+	b.Wrote = s.wrote
 	digest, counts, err := b.Write(out.Context(), s)
 	if err != nil {
 		return err
 	}
-	return out.Send(&transcriptv1.BackupResponse{Nodes: counts.Nodes, Aliases: counts.Aliases, Done: true, Digest: digest[:]})
+	return s.send(&transcriptv1.BackupResponse{Nodes: counts.Nodes, Aliases: counts.Aliases, Done: true, Digest: digest[:]})
 }
 
 func (a *admin) parseBackup(req *transcriptv1.BackupRequest) (*backup.Backup, error) {
@@ -100,10 +103,16 @@ func paced(bytesPerSecond int64) func(context.Context, int) error {
 // maxPiece is how much of an archive a response has.
 const maxPiece = 256 << 10
 
+// tellEvery is how long nothing is sent, while a backup waits or reads aliases, before its client is told how far it is.
+const tellEvery = 5 * time.Second
+
 // backupStream sends what is written to it.
 type backupStream struct {
+	mu     sync.Mutex
 	out    grpc.ServerStreamingServer[transcriptv1.BackupResponse]
 	counts archive.Counts
+	// sent says that something was sent since it was looked at last.
+	sent bool
 }
 
 var _ io.Writer = (*backupStream)(nil)
@@ -112,10 +121,59 @@ var _ io.Writer = (*backupStream)(nil)
 func (s *backupStream) Write(b []byte) (sent int, err error) {
 	for len(b) > 0 {
 		piece := b[:min(len(b), maxPiece)]
-		if err := s.out.Send(&transcriptv1.BackupResponse{Data: piece, Nodes: s.counts.Nodes, Aliases: s.counts.Aliases}); err != nil {
+		s.mu.Lock()
+		counts := s.counts
+		s.mu.Unlock()
+		if err := s.send(&transcriptv1.BackupResponse{Data: piece, Nodes: counts.Nodes, Aliases: counts.Aliases}); err != nil {
 			return sent, err
 		}
 		sent, b = sent+len(piece), b[len(piece):]
 	}
 	return sent, nil
+}
+
+func (s *backupStream) send(r *transcriptv1.BackupResponse) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sent = true
+	return s.out.Send(r)
+}
+
+// wrote takes how far it is.
+func (s *backupStream) wrote(counts archive.Counts) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counts = counts
+}
+
+// tell tells the client how far it is while nothing else is sent, until the function that it returns is called, which waits for it.
+func (s *backupStream) tell() (quiet func()) {
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	tick := time.NewTicker(tellEvery)
+	go func() {
+		defer close(stopped)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+			}
+			if s.tellNow() != nil {
+				return // who reads the archive hears of it
+			}
+		}
+	}()
+	return func() { close(stop); <-stopped }
+}
+
+// tellNow sends an empty piece, unless another one was sent meanwhile.
+func (s *backupStream) tellNow() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sent {
+		s.sent = false
+		return nil
+	}
+	return s.out.Send(&transcriptv1.BackupResponse{Nodes: s.counts.Nodes, Aliases: s.counts.Aliases})
 }

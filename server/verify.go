@@ -56,7 +56,7 @@ func parseVerify(req *transcriptv1.VerifyRequest) (check chainstore.Check, page 
 	return check, page, nil
 }
 
-// maxVerifies run at once, and maxVerifiesOf of one principal: each has some nodes in memory, stored and decoded, and takes a processor, for as
+// maxVerifies of Verify and Backup run at once, and maxVerifiesOf of one principal: each has some nodes in memory, stored and decoded, and takes a processor, for as
 // long as its caller asks it to take.
 const maxVerifies, maxVerifiesOf = 8, 6
 

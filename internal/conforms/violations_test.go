@@ -126,6 +126,12 @@ func writeViolations() []violation {
 			}
 			return c.send(q)
 		})},
+		{"a restored alias has no labels", "restore/keeps", on(func(c *call, q *transcriptv1.RestoreRequest, _ *transcriptv1.RestoreResponse) error {
+			for _, a := range q.GetAliases() {
+				a.Labels = nil
+			}
+			return c.send(q)
+		})},
 		{"labels are lost with a move", "alias/labels", on(func(c *call, q aliasRequest, _ aliasReply) error {
 			for _, a := range q.GetAliases() {
 				if a.Labels == nil {

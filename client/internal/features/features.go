@@ -15,6 +15,8 @@ func featureOf(name protoreflect.FullName) string {
 	switch strings.TrimPrefix(string(name), "transcript.v1.") {
 	case "DeleteAliasesRequest":
 		return "delete_aliases"
+	case "BackupRequest", "RestoreRequest":
+		return "backup"
 	case "PutArchivedNodesRequest":
 		return "archived_nodes"
 	case "GetNodesRequest":

@@ -15,10 +15,12 @@ import type { ServerInfoResponse } from "./gen/transcript/v1/transcript_service_
 
 /** The features of methods, by name. */
 const METHODS: Readonly<Record<string, string>> = {
+  Backup: "backup",
   DeleteAliases: "delete_aliases",
   GetNodes: "get_nodes",
   PutArchivedNodes: "archived_nodes",
   ListNamespaces: "namespaces",
+  Restore: "backup",
   SetNamespace: "namespaces",
 };
 

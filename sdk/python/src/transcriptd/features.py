@@ -10,10 +10,12 @@ from google.protobuf.message import Message
 from . import v1
 
 _METHODS = {
+    "Backup": "backup",
     "DeleteAliases": "delete_aliases",
     "GetNodes": "get_nodes",
     "PutArchivedNodes": "archived_nodes",
     "ListNamespaces": "namespaces",
+    "Restore": "backup",
     "SetNamespace": "namespaces",
 }
 # By kind of message: its fields that are of a feature, and the feature.
