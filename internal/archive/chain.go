@@ -106,3 +106,6 @@ func (c *Chain) follows(f *File) error {
 		return nil
 	}
 }
+
+// Last is the last archive.
+func (c *Chain) Last() *Reader { return c.files[len(c.files)-1].Reader }

@@ -1,0 +1,261 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"filippo.io/age"
+
+	"github.com/transcriptd/transcriptd/client"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/internal/archive"
+)
+
+type backupCreateCommand struct {
+	archiveKeys
+	All       bool     `help:"Write the whole store: every namespace."`
+	Since     string   `xor:"from" type:"path" placeholder:"FILE" help:"Write what was put, set or deleted since this backup of the same namespaces."`
+	Continue  string   `xor:"from" type:"path" placeholder:"FILE" help:"Write the rest of this backup, which was cut: FILE.part."`
+	Recipient []string `xor:"plain" placeholder:"RECIPIENT" help:"Encrypt the backup to this recipient of age, as age1…; may be repeated."`
+	Plain     bool     `xor:"plain" help:"Write plain text, although the store is encrypted."`
+	Rate      int64    `placeholder:"N" help:"Have the server read at most N bytes of nodes a second, so that others are not held up; 0: no bound."`
+	File      string   `arg:"" name:"FILE" help:"The file to write, or - for standard output. It is FILE.part until it is complete."`
+}
+
+func (c *backupCreateCommand) Help() string {
+	return `Writes what the namespace, or with --all the store, has at one moment while the command runs: nodes, aliases with their histories, deleted ones too, and settings. Writers do not wait. What restore needs is in docs/operations.md, the format in docs/archive.md.
+
+A backup that was cut stays as FILE.part, and another file has the rest: see --continue. Keep both, restore takes both. Examples:
+
+    transcriptctl backup create sunday.backup --all
+    transcriptctl backup create monday.backup --all --since sunday.backup
+    transcriptctl backup create tuesday.backup --all --since monday.backup --rate 20000000
+    transcriptctl backup create rest.backup --all --continue tuesday.backup.part
+    transcriptctl backup create - --all --recipient age1… | ssh host 'cat > sunday.backup'`
+}
+
+// Run writes a backup.
+func (c *backupCreateCommand) Run(ctx context.Context, s *session) (err error) {
+	switch {
+	case c.All && s.namespaceGiven:
+		return usagef("--all writes every namespace: leave out --namespace, and TRANSCRIPTCTL_NAMESPACE in the environment")
+	case c.Rate < 0:
+		return usagef("--rate must not be negative, is %d", c.Rate)
+	}
+	recipients, err := sealTo(c.Recipient)
+	if err != nil {
+		return err
+	}
+	ask := client.Backup{WholeStore: c.All, MaxBytesPerSecond: c.Rate, Plain: c.Plain || len(recipients) > 0}
+	if err := c.from(&ask); err != nil {
+		return err
+	}
+	if c.File == "-" {
+		_, err := s.backUp(ctx, ask, s.out, recipients)
+		return err
+	}
+	part, err := newPartFile(c.File)
+	if err != nil {
+		return err
+	}
+	told, err := s.backUp(ctx, ask, part, recipients)
+	if err != nil {
+		return errors.Join(err, part.leave(), c.explain(told))
+	}
+	if err := part.complete(); err != nil {
+		return err
+	}
+	return told.print(s)
+}
+
+// from reads where the archive is to begin.
+func (c *backupCreateCommand) from(ask *client.Backup) error {
+	file := c.Since + c.Continue // one of them, or none
+	if file == "" {
+		return nil
+	}
+	identities, err := c.identities()
+	if err != nil {
+		return err
+	}
+	f, r, err := openArchive(file, identities)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	for {
+		var record *transcriptv1.ArchiveRecord
+		if record, err = r.Next(); err != nil {
+			break
+		}
+		if p := record.GetPoint(); p != nil && c.Continue != "" {
+			digest := r.Digest()
+			ask.ContinueCursor, ask.ContinueDigest = p.GetCursor(), digest[:]
+		}
+	}
+	switch whole := errors.Is(err, io.EOF); {
+	case r.Header().GetKind() != transcriptv1.ArchiveKind_ARCHIVE_KIND_BACKUP:
+		return inputf("%s: a bundle, and no backup", file)
+	case c.Continue != "" && whole:
+		return inputf("%s is whole: --since %s writes what changed since", file, file)
+	case c.Continue != "" && len(ask.ContinueCursor) == 0:
+		return inputf("%s was cut before its first point: remove it, and begin anew", file)
+	case c.Continue != "":
+		return nil
+	case !whole:
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	digest := r.Digest()
+	ask.SinceCursor, ask.SinceDigest = r.Ended().GetCursor(), digest[:]
+	return nil
+}
+
+// explain tells how a backup that was cut goes on; nil where it can not.
+func (c *backupCreateCommand) explain(told *madeBackup) error {
+	flags := ""
+	if c.All {
+		flags = " --all"
+	}
+	switch {
+	case told == nil || told.points == 0 && c.Continue != "":
+		return os.Remove(c.File + partEnding)
+	case told.points == 0:
+		return os.Remove(c.File + partEnding)
+	default:
+		return fmt.Errorf("%s has what came; to go on: transcriptctl backup create FILE%s --continue %s", c.File+partEnding, flags, c.File+partEnding)
+	}
+}
+
+// madeBackup is what is told of a backup that was made.
+type madeBackup struct {
+	toldBackup
+	Bytes  int64 `json:"archiveBytes,string"`
+	points int
+}
+
+func (b *madeBackup) print(s *session) error {
+	if s.json {
+		return s.printJSON(b)
+	}
+	return s.printRows([][2]string{{"nodes", fmt.Sprint(b.Nodes)}, {"aliases", fmt.Sprint(b.Changes)}, {"bytes", size(b.Bytes)}, {"digest", b.Digest}})
+}
+
+// backUp writes an archive. It is read as it comes, so that one that is not as the server says is told of.
+func (s *session) backUp(ctx context.Context, ask client.Backup, out io.Writer, recipients []age.Recipient) (told *madeBackup, err error) {
+	to := out
+	if len(recipients) > 0 {
+		sealed, err := archive.Seal(out, recipients...)
+		if err != nil {
+			return nil, err
+		}
+		to = sealed
+		defer func() { err = errors.Join(err, sealed.Close()) }()
+	}
+	read, fed := io.Pipe()
+	check := newBackupCheck(read)
+	told = &madeBackup{}
+	line := newProgress(s.notes)
+	defer line.clear()
+	var last *transcriptv1.BackupResponse
+	for piece, err := range s.Backup(ctx, ask) {
+		if err == nil {
+			_, err = to.Write(piece.GetData())
+		}
+		if err == nil && len(piece.GetData()) > 0 {
+			_, err = fed.Write(piece.GetData())
+		}
+		if err != nil {
+			_ = fed.CloseWithError(io.ErrUnexpectedEOF)
+			told.points, _ = check.wait()
+			return told, err
+		}
+		last = piece
+		told.Bytes += int64(len(piece.GetData()))
+		line.show(fmt.Sprintf("%s, %s of archive", count(piece.GetNodes(), "node"), size(told.Bytes)))
+	}
+	_ = fed.Close()
+	if told.points, err = check.wait(); err != nil {
+		return told, fmt.Errorf("what the server sent: %w", err)
+	}
+	if string(last.GetDigest()) != string(check.digest[:]) {
+		return told, errBadReply
+	}
+	told.Digest, told.Nodes, told.Changes = check.digest.String(), last.GetNodes(), last.GetAliases()
+	return told, nil
+}
+
+// backupCheck reads an archive beside its writer.
+type backupCheck struct {
+	digest archive.Digest
+	points int
+	err    error
+	done   chan struct{}
+}
+
+func newBackupCheck(from *io.PipeReader) *backupCheck {
+	c := &backupCheck{done: make(chan struct{})}
+	go func() {
+		defer close(c.done)
+		r, err := archive.NewReader(from)
+		for err == nil {
+			var record *transcriptv1.ArchiveRecord
+			if record, err = r.Next(); err == nil && record.GetPoint() != nil {
+				c.points++
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			err, c.digest = nil, r.Digest()
+		}
+		c.err = err
+		_ = from.CloseWithError(err) // who writes hears of it; of nil, that there is nobody
+	}()
+	return c
+}
+
+// wait is how many points there were, once all is read.
+func (c *backupCheck) wait() (points int, err error) {
+	<-c.done
+	return c.points, c.err
+}
+
+// partEnding is what the name of a file ends with until it is complete.
+const partEnding = ".part"
+
+// partFile is a file that gets its name when it is complete, and stays where it does not.
+type partFile struct {
+	*os.File
+	name string
+}
+
+// newPartFile makes one that nobody else may read. What is there already is not written over.
+func newPartFile(name string) (*partFile, error) {
+	if _, err := os.Lstat(name); err == nil {
+		return nil, usagef("%s is there already: a backup is not written over", name)
+	}
+	f, err := os.OpenFile(name+partEnding, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return nil, usagef("%s is there already, of a backup that was cut: go on from it with another FILE and --continue, or remove it", name+partEnding)
+	}
+	if err != nil {
+		return nil, &inputError{err}
+	}
+	return &partFile{f, name}, nil
+}
+
+// complete gives it its name, durably.
+func (f *partFile) complete() error {
+	if err := f.leave(); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), f.name); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(f.name))
+}
+
+// leave keeps what was written under its name for the time being.
+func (f *partFile) leave() error { return errors.Join(f.Sync(), f.Close()) }
