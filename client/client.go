@@ -242,6 +242,13 @@ func newClient(conn grpc.ClientConnInterface, o options) *Client {
 	return c
 }
 
+// In is a Client of another namespace, "" for the default one, with the same options on the same connection, which ends as that of c does.
+func (c *Client) In(namespace string) *Client {
+	o := c.options
+	o.namespace = namespace
+	return newClient(c.conn, o)
+}
+
 // Close ends the connection if Dial made it, and with it calls under way. They, and all calls from then on, fail with ErrClosed.
 // Closing again does nothing; the error is always nil.
 func (c *Client) Close() error {

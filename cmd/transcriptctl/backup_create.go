@@ -13,6 +13,7 @@ import (
 	"github.com/transcriptd/transcriptd/client"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/internal/archive"
+	"github.com/transcriptd/transcriptd/internal/syncdir"
 )
 
 type backupCreateCommand struct {
@@ -254,7 +255,7 @@ func (f *partFile) complete() error {
 	if err := os.Rename(f.Name(), f.name); err != nil {
 		return err
 	}
-	return syncFolder(filepath.Dir(f.name))
+	return syncdir.Sync(filepath.Dir(f.name))
 }
 
 // leave keeps what was written under its name for the time being.

@@ -7,8 +7,6 @@ import (
 	"io"
 	"os"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/client"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -41,7 +39,7 @@ func (c *bundleUnbundleCommand) Run(ctx context.Context, s *session) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	u := &unbundler{session: s, parents: map[[32]byte]*[32]byte{}}
+	u := &unbundler{session: s, parents: map[[32]byte]*[32]byte{}, putter: archivedPutter{to: s.Client}}
 	r, err := s.readArchive(ctx, in, place, identities, u.check)
 	switch {
 	case err != nil:
@@ -54,11 +52,16 @@ func (c *bundleUnbundleCommand) Run(ctx context.Context, s *session) (err error)
 	if _, err := in.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	put := func(r *transcriptv1.ArchiveRecord, n *canonical.Stored) error { return u.put(ctx, r, n) }
+	put := func(r *transcriptv1.ArchiveRecord, n *canonical.Stored) error {
+		if n == nil {
+			return nil
+		}
+		return u.putter.put(ctx, r.GetNode(), n)
+	}
 	if _, err := s.readArchive(ctx, in, place, identities, put); err != nil {
 		return err
 	}
-	if err := u.flush(ctx); err != nil {
+	if err := u.putter.flush(ctx); err != nil {
 		return err
 	}
 	if !c.NoAliases {
@@ -100,21 +103,14 @@ type spooled struct{ *os.File }
 
 func (s *spooled) Close() error { return errors.Join(s.File.Close(), os.Remove(s.Name())) }
 
-const (
-	// A call puts at most so many nodes, bytes, messages and calls with results: less than a server takes, since what a node has beside is not counted.
-	putNodes, putBytes, putMessages, putCalls = 500, 2 << 20, 5_000, 5_000
-)
-
 // unbundler puts the nodes of a bundle, and sets its aliases.
 type unbundler struct {
 	*session
-	namespaces             int
-	parents                map[[32]byte]*[32]byte
-	aliases                []*transcriptv1.ArchiveAlias
-	waiting                []*transcriptv1.ArchivedNode
-	bytes, messages, calls int
-	created, there         int64
-	results                []setAlias
+	namespaces int
+	parents    map[[32]byte]*[32]byte
+	aliases    []*transcriptv1.ArchiveAlias
+	putter     archivedPutter
+	results    []setAlias
 }
 
 // setAlias is what became of an alias.
@@ -134,44 +130,6 @@ func (u *unbundler) check(r *transcriptv1.ArchiveRecord, n *canonical.Stored) er
 	case r.GetNamespace() != nil:
 		u.namespaces++
 	}
-	return nil
-}
-
-// put is the second.
-func (u *unbundler) put(ctx context.Context, r *transcriptv1.ArchiveRecord, n *canonical.Stored) error {
-	if n == nil {
-		return nil
-	}
-	bytes, messages, calls := proto.Size(r.GetNode()), len(n.Facts), 0
-	for i := range n.Facts {
-		calls += len(n.Facts[i].Calls) + 1
-	}
-	if len(u.waiting) == putNodes || u.bytes+bytes > putBytes || u.messages+messages > putMessages || u.calls+calls > putCalls {
-		if err := u.flush(ctx); err != nil {
-			return err
-		}
-	}
-	u.waiting = append(u.waiting, r.GetNode())
-	u.bytes, u.messages, u.calls = u.bytes+bytes, u.messages+messages, u.calls+calls
-	return nil
-}
-
-func (u *unbundler) flush(ctx context.Context) error {
-	if len(u.waiting) == 0 {
-		return nil
-	}
-	results, err := u.PutArchived(ctx, u.waiting...)
-	if err != nil {
-		return err
-	}
-	for _, r := range results {
-		if r.GetCreated() {
-			u.created++
-		} else {
-			u.there++
-		}
-	}
-	u.waiting, u.bytes, u.messages, u.calls = u.waiting[:0], 0, 0, 0
 	return nil
 }
 
@@ -247,9 +205,9 @@ func (u *unbundler) tell(s *session) error {
 			Created int64      `json:"nodesCreated,string"`
 			There   int64      `json:"nodesThere,string"`
 			Aliases []setAlias `json:"aliases"`
-		}{u.created, u.there, u.results}), failed)
+		}{u.putter.created, u.putter.there, u.results}), failed)
 	}
-	rows := [][2]string{{"nodes", fmt.Sprintf("%d created, %d there already", u.created, u.there)}}
+	rows := [][2]string{{"nodes", fmt.Sprintf("%d created, %d there already", u.putter.created, u.putter.there)}}
 	for _, a := range u.results {
 		rows = append(rows, [2]string{"alias", name(a.Name) + " " + a.Fate})
 	}

@@ -42,6 +42,8 @@ type commandLine struct {
 	Import   importCommand   `cmd:"" help:"Store conversations from JSON lines."`
 	Export   exportCommand   `cmd:"" help:"Write stored conversations as JSON lines."`
 	Bundle   bundleCommand   `cmd:"" help:"Hand over chains in a file, and check one."`
+	Backup   backupCommand   `cmd:"" help:"Keep what a server has in files, and check them."`
+	Restore  restoreCommand  `cmd:"" help:"Put what backups have into a store that has nothing."`
 	Verify   verifyCommand   `cmd:"" help:"Recompute every id of the namespace, or of the whole store, and check links and indexes."`
 	Audit    auditCommand    `cmd:"" help:"Verify a server's audit."`
 	Stats    statsCommand    `cmd:"" help:"Tell the size of the namespace."`

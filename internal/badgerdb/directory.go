@@ -11,6 +11,8 @@ import (
 	"slices"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"github.com/transcriptd/transcriptd/internal/syncdir"
 )
 
 // checkDirectory refuses a directory that holds something else. Whoever checks has the lock on it: else it may be a new store that
@@ -61,7 +63,7 @@ func createDirectory(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
-	return syncDirectory(parent)
+	return syncdir.Sync(parent)
 }
 
 // errNoFile is told of a folder, a pipe, a link, and anything else that is no file.

@@ -16,8 +16,5 @@ func lookAtDisk(string) (diskSpace, error) {
 // allocated is the length of a file: what it takes on disk cannot be told here.
 func allocated(info fs.FileInfo) int64 { return info.Size() }
 
-// syncDirectory can do nothing here.
-func syncDirectory(string) error { return nil }
-
 // keepOwner can do nothing here.
 func keepOwner(*os.File, string) error { return nil }

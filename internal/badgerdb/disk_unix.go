@@ -3,7 +3,6 @@
 package badgerdb
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"math"
@@ -31,18 +30,6 @@ func allocated(info fs.FileInfo) int64 {
 		return st.Blocks * 512
 	}
 	return info.Size()
-}
-
-// syncDirectory makes the names in a directory durable.
-func syncDirectory(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("open the directory: %w", err)
-	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("sync the directory: %w", err)
-	}
-	return nil
 }
 
 // keepOwner gives a file that is to replace another the other's owner: who replaces it as root takes it from nobody.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/pb"
+
+	"github.com/transcriptd/transcriptd/internal/syncdir"
 )
 
 // errNoStore is told by Rekey of a directory without a store.
@@ -93,5 +95,5 @@ func (i *inspection) replaceRegistry(b []byte) error {
 	if err := os.Rename(path, to); err != nil {
 		return fmt.Errorf("replace the data keys: %w", err)
 	}
-	return syncDirectory(i.dir)
+	return syncdir.Sync(i.dir)
 }

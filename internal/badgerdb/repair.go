@@ -13,6 +13,8 @@ import (
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/options"
 	"github.com/dgraph-io/badger/v4/pb"
+
+	"github.com/transcriptd/transcriptd/internal/syncdir"
 )
 
 // Repair makes a damaged store one that opens, at the price of what was written last: it tells what is wrong, what it does, and what is lost,
@@ -135,7 +137,7 @@ func (i *inspection) move(file, folder, why string) repairStep {
 			err = os.Rename(i.path(file), i.path(to))
 		}
 		if err == nil {
-			err = errors.Join(syncDirectory(i.path(folder)), syncDirectory(i.path(asideFolder)), syncDirectory(i.dir))
+			err = errors.Join(syncdir.Sync(i.path(folder)), syncdir.Sync(i.path(asideFolder)), syncdir.Sync(i.dir))
 		}
 		if err != nil {
 			return fmt.Errorf("set aside: %w", err)

@@ -15,6 +15,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/internal/syncdir"
 )
 
 // What is cut off a file is kept in a folder of the store, which Badger does not look at.
@@ -99,7 +100,7 @@ func (i *inspection) syncManifest() error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(f.Sync(), f.Close(), syncDirectory(i.dir)); err != nil {
+	if err := errors.Join(f.Sync(), f.Close(), syncdir.Sync(i.dir)); err != nil {
 		return fmt.Errorf("sync %s: %w", f.Name(), err)
 	}
 	return nil
@@ -170,7 +171,7 @@ func (i *inspection) keep(from io.Reader, size int64, name string) error {
 	}
 	_, err = io.Copy(f, from)
 	err = errors.Join(err, f.Truncate(size), f.Sync(), f.Close(),
-		syncDirectory(filepath.Dir(path)), syncDirectory(i.path(asideFolder)), syncDirectory(i.dir))
+		syncdir.Sync(filepath.Dir(path)), syncdir.Sync(i.path(asideFolder)), syncdir.Sync(i.dir))
 	if err != nil {
 		if errors.Is(err, syscall.ENOSPC) {
 			err = fmt.Errorf("%w: %w", chainstore.ErrDiskFull, err)

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+
+	"github.com/transcriptd/transcriptd/internal/syncdir"
 )
 
 // wal makes the database's log files durable: what is in them, where SyncsLog says that this is ours to do, and their
@@ -49,7 +51,7 @@ func openWAL(dir string, content func(*os.File) error) (*wal, error) {
 		}
 	}
 	w.newest.Store(int64(w.last))
-	return w, syncDirectory(dir)
+	return w, syncdir.Sync(dir)
 }
 
 // sync is called after a commit and before it is acknowledged: if the database began a new log, its name is made
@@ -69,7 +71,7 @@ func (w *wal) sync() error {
 	}
 	w.newest.Store(int64(w.last))
 	if began {
-		if err := syncDirectory(w.dir); err != nil {
+		if err := syncdir.Sync(w.dir); err != nil {
 			return err
 		}
 	}

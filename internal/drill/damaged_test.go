@@ -51,7 +51,7 @@ func TestDamagedArchives(t *testing.T) {
 		refused(t, p.console, "restore", file, to.address())
 		if i%10 == 0 {
 			dir := filepath.Join(t.TempDir(), "offline")
-			refused(t, p.daemon, "restore", p.storeFlag(dir), file)
+			refused(t, p.console, "restore", p.storeFlag(dir), file)
 			empty := p.start(t, dir)
 			same(t, "after a damaged archive, offline", state(t, empty), nothing)
 			empty.stop(t)

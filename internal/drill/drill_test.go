@@ -40,7 +40,7 @@ func drill(t *testing.T, p programs) {
 	loaded := make(chan error, 1)
 	go func() { loaded <- write(ctx, all, 1<<30, loadBytes) }()
 	before := acknowledged(all)
-	must(t, p.console, "backup", "create", full, "--store", d.address())
+	must(t, p.console, "backup", "create", full, "--all", d.address())
 	behind := acknowledged(all)
 	enough()
 	if err := <-loaded; err != nil {
@@ -49,7 +49,7 @@ func drill(t *testing.T, p programs) {
 	if err := write(t.Context(), all, loadSteps/10, loadBytes); err != nil {
 		t.Fatal(err)
 	}
-	must(t, p.console, "backup", "create", more, "--store", "--since", full, d.address())
+	must(t, p.console, "backup", "create", more, "--all", "--since", full, d.address())
 	was := state(t, d)
 	d.kill()
 	if err := os.RemoveAll(store); err != nil {
@@ -58,7 +58,7 @@ func drill(t *testing.T, p programs) {
 	must(t, p.console, "backup", "verify", full, more)
 	fullAlone(t, p, filepath.Join(dir, "full"), full, all, before, behind)
 	restored := filepath.Join(dir, "restored")
-	must(t, p.daemon, "restore", p.storeFlag(restored), full, more)
+	must(t, p.console, "restore", p.storeFlag(restored), full, more)
 	must(t, p.daemon, "verify", p.storeFlag(restored))
 	d = p.start(t, restored)
 	same(t, "what was restored", state(t, d), was)
@@ -86,7 +86,7 @@ func acknowledged(all []*writer) (counts []int) {
 // fullAlone restores the backup that was made under load, and holds it to what was acknowledged before it and behind it.
 func fullAlone(t *testing.T, p programs, dir, full string, all []*writer, before, behind []int) {
 	t.Helper()
-	must(t, p.daemon, "restore", p.storeFlag(dir), full)
+	must(t, p.console, "restore", p.storeFlag(dir), full)
 	d := p.start(t, dir)
 	defer d.stop(t)
 	for i, w := range all {

@@ -44,21 +44,21 @@ func TestFullDisks(t *testing.T) {
 
 	small := mounted(t, 20)
 	first, second := filepath.Join(small, "first"), filepath.Join(t.TempDir(), "second")
-	saysFull(t, refused(t, p.console, "backup", "create", first, "--store", d.address()))
+	saysFull(t, refused(t, p.console, "backup", "create", first, "--all", d.address()))
 	if sizeOf(first) > 0 {
 		t.Error("a backup on a full disk has a name")
 	}
-	must(t, p.console, "backup", "create", second, "--store", "--continue", first+".part", d.address())
+	must(t, p.console, "backup", "create", second, "--all", "--continue", first+".part", d.address())
 	offline := filepath.Join(t.TempDir(), "offline")
-	must(t, p.daemon, "restore", p.storeFlag(offline), first+".part", second)
+	must(t, p.console, "restore", p.storeFlag(offline), first+".part", second)
 	restoredAs(t, p, offline, was)
 
 	const little, enough = 200, 1000
 	full := mounted(t, little)
 	offline = filepath.Join(full, "offline")
-	saysFull(t, refused(t, p.daemon, "restore", p.storeFlag(offline), file))
+	saysFull(t, refused(t, p.console, "restore", p.storeFlag(offline), file))
 	grow(t, full, enough)
-	must(t, p.daemon, "restore", "--again", p.storeFlag(offline), file)
+	must(t, p.console, "restore", "--again", p.storeFlag(offline), file)
 	restoredAs(t, p, offline, was)
 
 	full = mounted(t, little)

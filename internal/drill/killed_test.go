@@ -41,7 +41,7 @@ func TestKilledInBackup(t *testing.T) {
 			if server {
 				kill = func(*os.Process) { d.kill() }
 			}
-			if killedOnTheWay(t, larger(part, size), kill, p.console, "backup", "create", first, "--store", "--rate", "40000000", d.address()) {
+			if killedOnTheWay(t, larger(part, size), kill, p.console, "backup", "create", first, "--all", "--rate", "40000000", d.address()) {
 				t.Fatalf("round %d: the backup had ended before %d bytes", i, size)
 			}
 			if sizeOf(first) > 0 || sizeOf(part) == 0 {
@@ -57,10 +57,10 @@ func TestKilledInBackup(t *testing.T) {
 			if err := write(t.Context(), all, 2, 1<<10); err != nil {
 				t.Fatal(err)
 			}
-			must(t, p.console, "backup", "create", second, "--store", "--continue", part, d.address())
+			must(t, p.console, "backup", "create", second, "--all", "--continue", part, d.address())
 			must(t, p.console, "backup", "verify", part, second)
 			restored := filepath.Join(files, "restored")
-			must(t, p.daemon, "restore", p.storeFlag(restored), part, second)
+			must(t, p.console, "restore", p.storeFlag(restored), part, second)
 			was := state(t, d)
 			again := p.start(t, restored)
 			same(t, "what was restored", state(t, again), was)
@@ -73,7 +73,7 @@ func TestKilledInBackup(t *testing.T) {
 func backup(t *testing.T, p programs, d *daemon) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "full.archive")
-	must(t, p.console, "backup", "create", file, "--store", d.address())
+	must(t, p.console, "backup", "create", file, "--all", d.address())
 	return file
 }
 
@@ -91,10 +91,10 @@ func TestKilledInRestore(t *testing.T) {
 	for i := range *drills {
 		size := rand.Int64N(20 << 20)
 		offline := filepath.Join(t.TempDir(), "offline")
-		if killedOnTheWay(t, folderLarger(offline, size), killIt, p.daemon, "restore", p.storeFlag(offline), file) {
+		if killedOnTheWay(t, folderLarger(offline, size), killIt, p.console, "restore", p.storeFlag(offline), file) {
 			t.Logf("round %d: offline, nothing was killed", i)
 		}
-		must(t, p.daemon, "restore", "--again", p.storeFlag(offline), file)
+		must(t, p.console, "restore", "--again", p.storeFlag(offline), file)
 		restoredAs(t, p, offline, was)
 
 		for _, server := range []bool{false, true} {

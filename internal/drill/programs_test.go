@@ -164,7 +164,7 @@ func (d *daemon) stop(t *testing.T) {
 }
 
 // address is the flag of transcriptctl.
-func (d *daemon) address() string { return "--address=" + d.addr }
+func (d *daemon) address() string { return "--addr=" + d.addr }
 
 // client speaks to a namespace; "" is that of the server's default.
 func (d *daemon) client(t *testing.T, namespace string) *client.Client {

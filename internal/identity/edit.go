@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/transcriptd/transcriptd/internal/syncdir"
 )
 
 var (
@@ -97,15 +99,7 @@ func replace(path string, text []byte) (err error) {
 	if err := os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	return syncDir(dir)
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return syncdir.Sync(dir)
 }
 
 // Principal is the principal of a name; nil: there is none.

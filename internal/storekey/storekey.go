@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+
+	"github.com/transcriptd/transcriptd/internal/syncdir"
 )
 
 // Size is how many bytes a key has.
@@ -76,17 +78,5 @@ func Create(path string) (err error) {
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return errors.Join(err, os.Remove(path))
 	}
-	return syncDirectory(filepath.Dir(path))
-}
-
-// syncDirectory makes the names in a directory durable, where a directory can be synced.
-func syncDirectory(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
+	return syncdir.Sync(filepath.Dir(path))
 }
