@@ -79,7 +79,12 @@ func (w *writer) step(ctx context.Context, i int, bytes int) error {
 		node.Parent = client.ByID(head)
 		node.Aliases[0].If = client.HeadIs(head)
 	}
-	text := fmt.Sprintf("%s %d %s", w.name, i, strings.Repeat(fmt.Sprintf("%x ", w.rand.Uint64()), 1+bytes/17))
+	var said strings.Builder
+	fmt.Fprintf(&said, "%s %d", w.name, i)
+	for said.Len() < bytes { // words that do not pack well
+		fmt.Fprintf(&said, " %x", w.rand.Uint64())
+	}
+	text := said.String()
 	if i%2 == 0 {
 		node.Messages = []*transcriptv1.Message{client.User(text)}
 	} else {
