@@ -53,7 +53,7 @@ func TestFullDisks(t *testing.T) {
 	must(t, p.console, "restore", p.storeFlag(offline), first+".part", second)
 	restoredAs(t, p, offline, was)
 
-	const little, enough = 200, 1000
+	const little, enough = 90, 1000
 	full := mounted(t, little)
 	offline = filepath.Join(full, "offline")
 	saysFull(t, refused(t, p.console, "restore", p.storeFlag(offline), file))
@@ -72,7 +72,7 @@ func TestFullDisks(t *testing.T) {
 
 	bundle := filepath.Join(t.TempDir(), "all.bundle")
 	must(t, p.console, "bundle", "create", bundle, "--prefix", "writer/", d.address())
-	full = mounted(t, little)
+	full = mounted(t, little/2) // a bundle has one namespace
 	to = p.start(t, filepath.Join(full, "unbundled"))
 	saysFull(t, refused(t, p.console, "bundle", "unbundle", bundle, to.address()))
 	grow(t, full, enough)
