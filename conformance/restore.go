@@ -22,7 +22,7 @@ func (p *probe) archivedAlias(name, first, last string) *transcriptv1.ArchiveAli
 	}}
 }
 
-func (p *probe) restore(aliases ...*transcriptv1.ArchiveAlias) (int32, error) {
+func (p *probe) restore(aliases ...*transcriptv1.ArchiveAlias) (int64, error) {
 	reply, err := p.admin.Restore(p.ctx, &transcriptv1.RestoreRequest{Namespace: p.namespace, Aliases: aliases})
 	return reply.GetAliasesSet(), err
 }
@@ -30,7 +30,7 @@ func (p *probe) restore(aliases ...*transcriptv1.ArchiveAlias) (int32, error) {
 func restoreKeeps(p *probe) {
 	first, last, name := p.node("", p.user()), p.node("", p.user()), p.name("x")
 	a := p.archivedAlias(name, first, last)
-	for again := range int32(2) {
+	for again := range int64(2) {
 		set, err := p.restore(a)
 		p.ok(err, "Restore")
 		is(p, "aliases set", set, 1-again)

@@ -31,7 +31,7 @@ func (a *admin) Restore(ctx context.Context, req *transcriptv1.RestoreRequest) (
 	case err != nil:
 		return nil, err
 	}
-	return &transcriptv1.RestoreResponse{AliasesSet: int32(set)}, nil
+	return &transcriptv1.RestoreResponse{AliasesSet: int64(set)}, nil
 }
 
 func parseRestored(req *transcriptv1.RestoreRequest) (*chainstore.Restored, error) {

@@ -89,6 +89,9 @@ func walk() []walked {
 		{"bundle create", "BUNDLE chat/trip", own, theContexts, exitOK},
 		{"bundle verify", "BUNDLE", own, noServer, exitOK},
 		{"bundle unbundle", "BUNDLE", own, theContexts, exitOK},
+		{"backup create", "BACKUP", own, theContexts, exitOK},
+		{"backup verify", "BACKUP", own, noServer, exitOK},
+		{"restore", "BACKUP --map default=restored-here", own, theContexts, exitOK},
 		{"audit verify", "testdata/audit.jsonl", own, noServer, exitOK},
 		{"audit verify", "testdata/audit-changed.jsonl", own, noServer, exitDamaged},
 		{"audit alias", "chat/planted-alias --namespace team-a testdata/audit.jsonl", foreign, noServer, exitOK},
@@ -120,7 +123,7 @@ func walkKeys(t *testing.T) string {
 
 // words is the command line.
 func (w walked) words(keys string) []string {
-	return strings.Fields(w.command + " " + strings.NewReplacer("KEYS", keys, "BUNDLE", keys+".bundle").Replace(w.args))
+	return strings.Fields(w.command + " " + strings.NewReplacer("KEYS", keys, "BUNDLE", keys+".bundle", "BACKUP", keys+".backup").Replace(w.args))
 }
 
 // TestWalkIsWhole: no command is left out of the walk.

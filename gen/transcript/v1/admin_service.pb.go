@@ -1048,7 +1048,7 @@ func (x *RestoreRequest) GetAliases() []*ArchiveAlias {
 type RestoreResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Aliases that were set. The others were there already, as the archive has them.
-	AliasesSet    int32 `protobuf:"varint,1,opt,name=aliases_set,json=aliasesSet,proto3" json:"aliases_set,omitempty"`
+	AliasesSet    int64 `protobuf:"varint,1,opt,name=aliases_set,json=aliasesSet,proto3" json:"aliases_set,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1083,7 +1083,7 @@ func (*RestoreResponse) Descriptor() ([]byte, []int) {
 	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{11}
 }
 
-func (x *RestoreResponse) GetAliasesSet() int32 {
+func (x *RestoreResponse) GetAliasesSet() int64 {
 	if x != nil {
 		return x.AliasesSet
 	}
@@ -1371,7 +1371,7 @@ const file_transcript_v1_admin_service_proto_rawDesc = "" +
 	"\barchived\x18\x02 \x01(\v2\x1f.transcript.v1.ArchiveNamespaceR\barchived\x125\n" +
 	"\aaliases\x18\x03 \x03(\v2\x1b.transcript.v1.ArchiveAliasR\aaliases\"2\n" +
 	"\x0fRestoreResponse\x12\x1f\n" +
-	"\valiases_set\x18\x01 \x01(\x05R\n" +
+	"\valiases_set\x18\x01 \x01(\x03R\n" +
 	"aliasesSet\"\xb8\x01\n" +
 	"\x10ArchiveNamespace\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12<\n" +

@@ -41,6 +41,7 @@ ASKED: dict[str, Callable[[Client], Any]] = {
     "alias_order": lambda c: list(c.aliases(reverse=True)),
     "alias_revisions": lambda c: c.delete_alias("a", transcriptd.revision_is(1)),
     "archived_nodes": lambda c: c.put_archived(v1.ArchivedNode()),
+    "backup": lambda c: c.restore(),
     "delete_aliases": lambda c: list(c.delete_aliases(prefix="a")),
     "get_nodes": lambda c: c.nodes(ID),
     "last_messages": lambda c: c.assemble(transcriptd.by_id(ID), last_messages=1),

@@ -41,6 +41,8 @@ await suite("features", async () => {
     const client = new Client(older(Code.Unimplemented, ""));
     await rejects(client.nodes([HEAD]), "get_nodes");
     await rejects(client.putArchived([{}]), "archived_nodes");
+    await rejects(client.restore([]), "backup");
+    await rejects(client.backup().next(), "backup");
     await rejects(client.namespaces().next(), "namespaces");
     await rejects(client.deleteAliases({ prefix: "a/" }).next(), "delete_aliases");
   });

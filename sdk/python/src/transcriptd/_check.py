@@ -46,6 +46,13 @@ def salt(value: Any) -> bytes:
     return bytes(value)
 
 
+def binary(name: str, value: Any) -> bytes:
+    """Bytes, or none."""
+    if not isinstance(value, (bytes, bytearray)):
+        raise TypeError(f"{name} must be bytes, not {_kind(value)}")
+    return bytes(value)
+
+
 def number(name: str, value: Any, *, least: int = 0, most: int = 2**63 - 1) -> int:
     """A whole number in a range."""
     if not isinstance(value, int) or isinstance(value, bool):

@@ -5,10 +5,15 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { scopeOf, type CallOptions } from "../call.js";
 import { fault } from "../errors.js";
 import {
+  BackupRequestSchema,
   NamespaceSettingsSchema,
+  RestoreRequestSchema,
   Scope as Whole,
   SetNamespaceRequestSchema,
   VerifyRequestSchema,
+  type ArchiveAliasSchema,
+  type ArchiveNamespaceSchema,
+  type BackupResponse,
   type NamespaceStatsResponse,
   type SetNamespaceResponse,
   type VerifyResponse,
@@ -27,6 +32,24 @@ export interface Check {
   readonly cursor?: string | undefined;
   /** Bounds what the server reads of its store, on average. */
   readonly maxBytesPerSecond?: bigint | undefined;
+}
+
+/** What backup is to write, and how; without any of it all that the Client's namespace has, as fast as it goes. */
+export interface Backup {
+  /** Writes every namespace. */
+  readonly wholeStore?: boolean | undefined;
+  /** Of the archive to go on from, of the same namespaces: then what was put, set or deleted since is written. */
+  readonly sinceCursor?: Uint8Array | undefined;
+  /** That archive's digest. */
+  readonly sinceDigest?: Uint8Array | undefined;
+  /** Of the last point of an archive that was cut: then the rest of it is written. */
+  readonly continueCursor?: Uint8Array | undefined;
+  /** The digest of the block that ends with that point. */
+  readonly continueDigest?: Uint8Array | undefined;
+  /** Bounds what the server reads of nodes, on average. */
+  readonly maxBytesPerSecond?: bigint | undefined;
+  /** Says that whoever receives the archive protects it: without it the backup of an encrypted store is refused. */
+  readonly plain?: boolean | undefined;
 }
 
 /** The methods for operators. */
@@ -90,5 +113,51 @@ export abstract class Administration extends Compactions {
     if (!done) {
       throw fault("BAD_REPLY", "the check was not finished");
     }
+  }
+
+  /**
+   * Makes the server write an archive (docs/archive.md) of one state of the namespace, or the store, and gives its pieces as they come, some of
+   * them empty reports of how far it is. The last one is done and has the digest. After an error the archive was cut, and another one goes
+   * on from its last point.
+   */
+  async *backup(backup: Backup = {}, options?: CallOptions): AsyncGenerator<BackupResponse, void, undefined> {
+    const none = new Uint8Array();
+    const request = create(BackupRequestSchema, {
+      namespace: backup.wholeStore === true ? "" : this.namespace,
+      scope: backup.wholeStore === true ? Whole.STORE : Whole.UNSPECIFIED,
+      sinceCursor: backup.sinceCursor ?? none,
+      sinceDigest: backup.sinceDigest ?? none,
+      continueCursor: backup.continueCursor ?? none,
+      continueDigest: backup.continueDigest ?? none,
+      maxBytesPerSecond: backup.maxBytesPerSecond ?? 0n,
+      plain: backup.plain ?? false,
+    });
+    let done = false;
+    for await (const piece of this.caller.stream(scopeOf(options), (o) => this.admin.backup(request, o))) {
+      ({ done } = piece);
+      yield piece;
+    }
+    if (!done) {
+      throw fault("BAD_REPLY", "the archive was cut");
+    }
+  }
+
+  /**
+   * Sets aliases as an archive has them, with their histories and revisions, and what it has of the namespace itself: at most 1,000 aliases with
+   * 10,000 states in all. Nodes are put before, with putArchived. An alias goes forward alone: what is there with a lower revision is replaced,
+   * and what is there as the archive has it stays. Resolves to how many were set.
+   */
+  async restore(
+    aliases: readonly MessageInitShape<typeof ArchiveAliasSchema>[],
+    archived?: MessageInitShape<typeof ArchiveNamespaceSchema>,
+    options?: CallOptions,
+  ): Promise<bigint> {
+    const request = create(RestoreRequestSchema, {
+      namespace: this.namespace,
+      aliases: [...aliases],
+      ...(archived !== undefined && { archived }),
+    });
+    const { reply } = await this.caller.unary(scopeOf(options), when(true), (o) => this.admin.restore(request, o));
+    return reply.aliasesSet;
   }
 }

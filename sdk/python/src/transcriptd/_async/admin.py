@@ -73,3 +73,54 @@ class Admin(Calls):
             yield report
         if not done:
             raise BadReplyError("the check was not finished")
+
+    async def backup(
+        self,
+        *,
+        whole_store: bool = False,
+        since_cursor: bytes = b"",
+        since_digest: bytes = b"",
+        continue_cursor: bytes = b"",
+        continue_digest: bytes = b"",
+        max_bytes_per_second: int = 0,
+        plain: bool = False,
+    ) -> AsyncIterator[v1.BackupResponse]:
+        """Makes the server write an archive (docs/archive.md) of one state of the namespace, or the store, and yields its pieces as they come,
+        some of them empty reports of how far it is. The last one is done and has the digest. An error ends it: then the archive was cut, and
+        another one goes on from its last point.
+
+        `since_cursor`, `since_digest`: of the archive to go on from; then what was put, set or deleted since is written. `continue_cursor`,
+        `continue_digest`: of the last point of an archive that was cut; then the rest of it is written. `max_bytes_per_second` bounds what the
+        server reads of nodes; 0: nothing does. `plain` says that whoever receives the archive protects it: without it the backup of an encrypted
+        store is refused.
+        """
+        whole = _check.flag("whole_store", whole_store)
+        request = v1.BackupRequest(
+            namespace="" if whole else self.namespace,
+            scope=v1.SCOPE_STORE if whole else v1.SCOPE_UNSPECIFIED,
+            since_cursor=_check.binary("since_cursor", since_cursor),
+            since_digest=_check.binary("since_digest", since_digest),
+            continue_cursor=_check.binary("continue_cursor", continue_cursor),
+            continue_digest=_check.binary("continue_digest", continue_digest),
+            max_bytes_per_second=_check.number("max_bytes_per_second", max_bytes_per_second, most=_INT64),
+            plain=_check.flag("plain", plain),
+        )
+        done = False
+        async for received in self._stream("Backup", request):
+            piece = decoded(received, v1.BackupResponse)
+            done = piece.done
+            yield piece
+        if not done:
+            raise BadReplyError("the archive was cut")
+
+    async def restore(self, *aliases: v1.ArchiveAlias, archived: v1.ArchiveNamespace | None = None) -> int:
+        """Sets aliases as an archive has them, with their histories and revisions, and what it has of the namespace itself: at most 1,000 aliases
+        with 10,000 states in all. Nodes are put before, with put_archived. An alias goes forward alone: what is there with a lower revision is
+        replaced, and what is there as the archive has it stays. Returns how many were set.
+        """
+        wire = _check.instances("aliases", aliases, v1.ArchiveAlias)
+        if archived is not None:
+            archived = _check.message("archived", archived, v1.ArchiveNamespace)
+        request = v1.RestoreRequest(namespace=self.namespace, archived=archived, aliases=wire)
+        reply, _ = await self._call("Restore", request, v1.RestoreResponse, True)
+        return reply.aliases_set
