@@ -99,7 +99,7 @@ func (c *Client) PutAll(ctx context.Context, nodes ...Node) ([]*PutResult, error
 }
 
 // PutArchived puts 1 to 1,000 nodes that were put elsewhere, as an archive has them (docs/archive.md), in one commit, all or nothing, and gives one
-// result for each in their order. What is there already stays as it is. Errors: ErrParentNotFound, ErrNodeNotFound, ErrNotAncestor,
+// result for each in their order. What is there already stays as it is. Errors: ErrParentNotFound, ErrNodeNotFound, ErrNotAnAncestor,
 // ErrAlreadyCovered, ErrOpenToolCalls and others.
 func (c *Client) PutArchived(ctx context.Context, nodes ...*transcriptv1.ArchivedNode) ([]*PutResult, error) {
 	res, unsure, err := call(ctx, c, transient, c.rpc.PutArchivedNodes, &transcriptv1.PutArchivedNodesRequest{Namespace: c.options.namespace, Nodes: nodes})

@@ -11,11 +11,8 @@ import (
 
 // Alias is a change of aliases alone.
 func (t *transcripts) Alias(ctx context.Context, req *transcriptv1.AliasRequest) (*transcriptv1.AliasResponse, error) {
-	switch n := len(req.Aliases); {
-	case n == 0:
-		return nil, wire.InvalidField("aliases", "must not be empty")
-	case n > wire.MaxAliases:
-		return nil, wire.OverLimit("aliases", "must be at most %d", wire.MaxAliases)
+	if err := wire.CheckCount("aliases", len(req.Aliases), wire.MaxAliases); err != nil {
+		return nil, err
 	}
 	var d change.Builder
 	for i, a := range req.Aliases {

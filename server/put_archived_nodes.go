@@ -10,11 +10,8 @@ import (
 
 // PutArchivedNodes is a change of nodes that were put elsewhere.
 func (t *transcripts) PutArchivedNodes(ctx context.Context, req *transcriptv1.PutArchivedNodesRequest) (*transcriptv1.PutArchivedNodesResponse, error) {
-	switch n := len(req.Nodes); {
-	case n == 0:
-		return nil, wire.InvalidField("nodes", "must not be empty")
-	case n > wire.MaxNodes:
-		return nil, wire.OverLimit("nodes", "must be at most %d", wire.MaxNodes)
+	if err := wire.CheckCount("nodes", len(req.Nodes), wire.MaxNodes); err != nil {
+		return nil, err
 	}
 	var d change.Builder
 	for i, n := range req.Nodes {

@@ -11,11 +11,8 @@ import (
 
 // PutNodes is a change of all its nodes and aliases.
 func (t *transcripts) PutNodes(ctx context.Context, req *transcriptv1.PutNodesRequest) (*transcriptv1.PutNodesResponse, error) {
-	switch n := len(req.Nodes); {
-	case n == 0:
-		return nil, wire.InvalidField("nodes", "must not be empty")
-	case n > wire.MaxNodes:
-		return nil, wire.OverLimit("nodes", "must be at most %d", wire.MaxNodes)
+	if err := wire.CheckCount("nodes", len(req.Nodes), wire.MaxNodes); err != nil {
+		return nil, err
 	}
 	var d change.Builder
 	for i, n := range req.Nodes {

@@ -43,12 +43,10 @@ func (c *restoreCommand) Run(ctx context.Context, s *session) (err error) {
 	if err != nil {
 		return err
 	}
-	r := &restorer{command: c, settings: map[string]*transcriptv1.ArchiveNamespace{}}
+	r := &restorer{command: c, settings: map[string]*transcriptv1.ArchiveNamespace{}, newest: map[string]map[string]int64{}}
 	chain, err := s.readBackups(ctx, c.Files, identities, "checked", 0, func(record *transcriptv1.ArchiveRecord, n *canonical.Stored) error {
 		r.told.add(record, n)
-		if n := record.GetNamespace(); n != nil && !slices.Contains(r.namespaces, n.GetName()) {
-			r.namespaces = append(r.namespaces, n.GetName())
-		}
+		r.see(record)
 		return nil
 	})
 	if err != nil {
@@ -104,8 +102,11 @@ type restorer struct {
 	*session
 	command *restoreCommand
 	told    toldBackup
-	// namespaces are those of the backups, in their order.
+	// namespaces are those of the backups, in their order, and within the one that is being read. newest are the revisions of aliases in the
+	// last backup that has them, by namespace: only these are set, so that a restore that was cut can be done again.
 	namespaces []string
+	within     string
+	newest     map[string]map[string]int64
 	// putter and aliases are of the namespace that is being read.
 	putter  archivedPutter
 	aliases aliasRestorer
@@ -126,6 +127,9 @@ func (r *restorer) run(ctx context.Context, identities []age.Identity) error {
 		case n != nil:
 			return r.putter.put(ctx, record.GetNode(), n)
 		case record.GetAlias() != nil:
+			if a := record.GetAlias(); a.GetRevision() < r.newest[r.within][a.GetName()] {
+				return nil
+			}
 			if err := r.putter.flush(ctx); err != nil {
 				return err
 			}
@@ -151,6 +155,18 @@ func (r *restorer) run(ctx context.Context, identities []age.Identity) error {
 		return err
 	}
 	return r.tell()
+}
+
+// see notes what namespaces and aliases there are.
+func (r *restorer) see(record *transcriptv1.ArchiveRecord) {
+	if n := record.GetNamespace(); n != nil {
+		if r.within = n.GetName(); r.newest[r.within] == nil {
+			r.namespaces, r.newest[r.within] = append(r.namespaces, r.within), map[string]int64{}
+		}
+	}
+	if a := record.GetAlias(); a != nil {
+		r.newest[r.within][a.GetName()] = a.GetRevision()
+	}
 }
 
 // to is the name that a namespace gets.
@@ -192,7 +208,8 @@ func (r *restorer) enter(ctx context.Context, n *transcriptv1.ArchiveNamespace) 
 	if err := r.flush(ctx); err != nil {
 		return err
 	}
-	to := r.in(n.GetName())
+	r.within = n.GetName()
+	to := r.in(r.within)
 	r.putter, r.aliases = archivedPutter{to: to}, aliasRestorer{to: to}
 	if n.GetSettingsRevision() > 0 || n.GetRevisionFloor() > 0 {
 		r.settings[n.GetName()] = n

@@ -123,7 +123,12 @@ func (r *Reader) finish(end *transcriptv1.ArchiveEnd) error {
 
 func (r *Reader) magic() error {
 	head, err := r.from.Peek(headLength + len(magicText))
-	if err != nil && !errors.Is(err, io.EOF) {
+	switch {
+	case errors.Is(err, errSeal):
+		return r.wrong(ErrDamaged, errSeal.Error())
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return r.wrong(ErrCut, "the file ends in it")
+	case err != nil && !errors.Is(err, io.EOF):
 		return err
 	}
 	want := appendSkippable(nil, []byte(magicText))

@@ -95,8 +95,8 @@ type TranscriptServiceClient interface {
 	// Atomic: all nodes or none. Idempotent.
 	//
 	// Errors: PARENT_NOT_FOUND, NODE_NOT_FOUND (a compaction node covers a node that does not exist),
-	// NOT_ANCESTOR, ALREADY_COVERED, OPEN_CALLS (a compaction node covers what it must not),
-	// TOO_MANY_OPEN_CALLS.
+	// NOT_AN_ANCESTOR, ALREADY_COVERED, OPEN_TOOL_CALLS (a compaction node covers what it must not),
+	// TOO_MANY_OPEN_CALLS, INVALID_FIELD (`copies` are not those of a compaction, among others).
 	PutArchivedNodes(ctx context.Context, in *PutArchivedNodesRequest, opts ...grpc.CallOption) (*PutArchivedNodesResponse, error)
 	// Sets aliases to existing nodes, and deletes aliases.
 	//
@@ -503,8 +503,8 @@ type TranscriptServiceServer interface {
 	// Atomic: all nodes or none. Idempotent.
 	//
 	// Errors: PARENT_NOT_FOUND, NODE_NOT_FOUND (a compaction node covers a node that does not exist),
-	// NOT_ANCESTOR, ALREADY_COVERED, OPEN_CALLS (a compaction node covers what it must not),
-	// TOO_MANY_OPEN_CALLS.
+	// NOT_AN_ANCESTOR, ALREADY_COVERED, OPEN_TOOL_CALLS (a compaction node covers what it must not),
+	// TOO_MANY_OPEN_CALLS, INVALID_FIELD (`copies` are not those of a compaction, among others).
 	PutArchivedNodes(context.Context, *PutArchivedNodesRequest) (*PutArchivedNodesResponse, error)
 	// Sets aliases to existing nodes, and deletes aliases.
 	//

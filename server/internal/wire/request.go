@@ -141,6 +141,17 @@ func flagCondition(field string, flag bool, kind chainstore.ConditionKind) (chai
 	return chainstore.Condition{Kind: kind}, nil
 }
 
+// CheckCount refuses a list that is empty, or has more entries than it may.
+func CheckCount(field string, n, most int) error {
+	switch {
+	case n == 0:
+		return InvalidField(field, "must not be empty")
+	case n > most:
+		return OverLimit(field, "must be at most %d", most)
+	}
+	return nil
+}
+
 // CheckLabels refuses labels over their limits; field has them.
 func CheckLabels(field string, labels map[string]string) error {
 	if len(labels) > MaxLabels {

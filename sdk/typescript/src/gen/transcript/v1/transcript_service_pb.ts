@@ -6053,8 +6053,8 @@ export const TranscriptService: GenService<{
    * Atomic: all nodes or none. Idempotent.
    *
    * Errors: PARENT_NOT_FOUND, NODE_NOT_FOUND (a compaction node covers a node that does not exist),
-   * NOT_ANCESTOR, ALREADY_COVERED, OPEN_CALLS (a compaction node covers what it must not),
-   * TOO_MANY_OPEN_CALLS.
+   * NOT_AN_ANCESTOR, ALREADY_COVERED, OPEN_TOOL_CALLS (a compaction node covers what it must not),
+   * TOO_MANY_OPEN_CALLS, INVALID_FIELD (`copies` are not those of a compaction, among others).
    *
    * @generated from rpc transcript.v1.TranscriptService.PutArchivedNodes
    */
