@@ -25,7 +25,7 @@ type Restored struct {
 	Aliases []ExportedAlias
 }
 
-// ErrBadExport: an alias is not as an Exporter gives it. The server has judged it before.
+// ErrBadExport is the error of an alias that is not as an Exporter gives it. The server has judged it before.
 var ErrBadExport = errors.New("an alias that no store exports")
 
 // Judge is ErrBadExport where an alias has no states, or too many, where it begins with a deletion or has two in a row, or where

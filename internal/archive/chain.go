@@ -26,7 +26,7 @@ type Chain struct {
 	checker *Checker
 }
 
-// ErrOrder: an archive is no backup, or does not go on from the one before it.
+// ErrOrder is the error of an archive that is no backup, or does not go on from the one before it.
 var ErrOrder = errors.New("the archive does not go on from the one before it")
 
 // NewChain begins to read archives in their order. Errors: ErrOrder; those of NewChecker.

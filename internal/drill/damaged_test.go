@@ -12,11 +12,10 @@ import (
 // taken is how many bytes the files of a folder take.
 func taken(dir string) (bytes int64) {
 	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return nil
+		if err == nil && !e.IsDir() {
+			bytes += blocks(e)
 		}
-		bytes += blocks(e)
-		return nil
+		return nil //nolint:nilerr // files come and go
 	})
 	return bytes
 }

@@ -7,9 +7,7 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -199,7 +197,7 @@ func killedOnTheWay(t *testing.T, large func() bool, kill func(*os.Process), pro
 		case <-time.After(5 * time.Millisecond):
 			if large() {
 				kill(cmd.Process)
-				<-done
+				_ = <-done // it was killed
 				return false
 			}
 		}
@@ -213,15 +211,4 @@ func sizeOf(file string) int64 {
 		return 0
 	}
 	return info.Size()
-}
-
-// freePort is an address where nobody listens.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return fmt.Sprint(l.Addr())
 }
