@@ -15,7 +15,7 @@ func taken(dir string) (bytes int64) {
 		if err == nil && !e.IsDir() {
 			bytes += blocks(e)
 		}
-		return nil //nolint:nilerr // files come and go
+		return nil
 	})
 	return bytes
 }

@@ -1,14 +1,60 @@
 package commit
 
 import (
+	"container/list"
+	"context"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
+	"github.com/transcriptd/transcriptd/chainstore/derive"
 	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
+
+// Request is a change in the queue.
+type Request struct {
+	Ctx context.Context
+	// weight is the room that the change has. Who the change belongs to at last gives it back: the caller that abandons it, or
+	// the committer as it answers.
+	weight    int64
+	Namespace string
+	Change    *chainstore.Change
+	// own is what it does that is no change of nodes and aliases; the change is then empty. It holds so many bytes beside, and adds is set
+	// where it must not take what is kept for deletes.
+	own  func(*changeTxn) error
+	held int64
+	adds bool
+	// prepared has what was made of compaction nodes before the change was in the queue. It is not changed. last: what it
+	// does not have, the committer must make.
+	prepared map[*chainstore.NewNode]*derive.Refold
+	last     bool
+	// state tells who has the change: see the constants.
+	state atomic.Int32
+	// Released is closed once the committer looks at the change no more; answered, once the outcome is there.
+	Released, Answered chan struct{}
+	Committed          *chainstore.Committed
+	Err                error
+
+	// Waits is its place in the queue, to which it belongs; nil: it is not there.
+	Waits *list.Element
+}
+
+const (
+	queued    = iota // nobody: the caller may leave
+	taken            // the committer
+	abandoned        // the caller, who has left: what the change held is free
+)
+
+// release says that the change is no longer looked at, and lets go of it.
+func (r *Request) release() {
+	r.Change, r.prepared, r.own = nil, nil, nil
+	close(r.Released)
+}
+
+func (r *Request) place() **list.Element { return &r.Waits }
 
 // batch is the changes of one transaction: what they wrote that the database does not have yet. What the last of them did
 // can be undone.
@@ -168,7 +214,7 @@ func (b *batch) takeBack() {
 // barred is the error that keeps a change from being written that writes something. What only deletes may take what is kept for
 // that.
 func (b *batch) barred(r *Request) error {
-	if len(r.Change.Nodes) > 0 || r.restore != nil {
+	if len(r.Change.Nodes) > 0 || r.adds {
 		return b.noPuts
 	}
 	for i := range r.Change.Aliases {
@@ -261,13 +307,8 @@ func (d *changeTxn) makeTokenKey() error {
 
 // run does what is asked for.
 func (d *changeTxn) run(r *Request) (*chainstore.Committed, error) {
-	switch {
-	case r.tokenKey:
-		return nil, d.makeTokenKey()
-	case r.settings != nil:
-		return nil, d.setSettings(r)
-	case r.restore != nil:
-		return nil, d.restore(r)
+	if r.own != nil {
+		return nil, r.own(d)
 	}
 	return d.apply(r.Namespace, r.Change)
 }

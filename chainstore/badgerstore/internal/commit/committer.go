@@ -34,7 +34,7 @@ type Committer struct {
 	closing context.Context
 	close   context.CancelFunc
 
-	Waiting *queue
+	Waiting *queue[*Request]
 	Done    chan struct{}
 
 	// What follows belongs to the goroutine that commits.
@@ -70,7 +70,7 @@ type Config struct {
 func New(o Config) *Committer {
 	c := &Committer{
 		source: o.Source, now: o.Now, Room: semaphore.NewWeighted(o.QueueBytes), Capacity: o.QueueBytes,
-		Waiting: newQueue(), Done: make(chan struct{}), counters: map[uint32]layout.Counters{},
+		Waiting: newQueue[*Request](), Done: make(chan struct{}), counters: map[uint32]layout.Counters{},
 		settings: map[uint32]layout.Settings{},
 	}
 	db := o.Source.DB
@@ -95,7 +95,7 @@ func (c *Committer) Commit(ctx context.Context, namespace string, change *chains
 // MakeTokenKey makes a key of page tokens, unless none is due by then. Errors are those of Commit. What is kept for deletes may be
 // taken for it.
 func (c *Committer) MakeTokenKey(ctx context.Context) error {
-	_, err := c.submit(ctx, &Request{Change: &chainstore.Change{}, tokenKey: true})
+	_, err := c.submit(ctx, &Request{Change: &chainstore.Change{}, own: (*changeTxn).makeTokenKey})
 	return err
 }
 
@@ -113,7 +113,7 @@ func (c *Committer) commit(ctx context.Context, namespace string, change *chains
 
 // submit puts a request into the queue once there is room, and returns the outcome.
 func (c *Committer) submit(ctx context.Context, r *Request) (*chainstore.Committed, error) {
-	r.Ctx, r.weight = ctx, min(SizeOf(r.Change)+r.restore.size(), c.Capacity)
+	r.Ctx, r.weight = ctx, min(SizeOf(r.Change)+r.held, c.Capacity)
 	r.Released, r.Answered = make(chan struct{}), make(chan struct{})
 	if err := c.admit(ctx, r.weight); err != nil {
 		return nil, err
@@ -219,7 +219,7 @@ func (c *Committer) abandon(r *Request) error {
 		err = chainstore.ErrOverloaded
 	}
 	c.Waiting.remove(r)
-	r.Ctx, r.Change, r.prepared, r.restore = nil, nil, nil, nil
+	r.Ctx, r.Change, r.prepared, r.own = nil, nil, nil, nil
 	c.release(r.weight)
 	return err
 }

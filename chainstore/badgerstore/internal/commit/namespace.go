@@ -122,37 +122,37 @@ func (b *batch) keepCounters() {
 
 // SetSettings replaces the settings of a namespace; see chainstore.NamespaceKeeper. What is kept for deletes may be taken for it.
 func (c *Committer) SetSettings(ctx context.Context, namespace string, change chainstore.SettingsChange) (chainstore.SettingsNow, error) {
-	r := &Request{Namespace: namespace, Change: &chainstore.Change{}, settings: &change}
-	if _, err := c.submit(ctx, r); err != nil {
+	var now chainstore.SettingsNow
+	_, err := c.submit(ctx, &Request{Namespace: namespace, Change: &chainstore.Change{}, own: func(d *changeTxn) (err error) {
+		now, err = d.setSettings(namespace, change.After)
+		return err
+	}})
+	if err != nil {
 		return chainstore.SettingsNow{}, err
 	}
-	return r.set, nil
+	return now, nil
 }
 
-// setSettings writes the namespace's settings, and the store's header where it does not tell of settings yet.
-func (d *changeTxn) setSettings(r *Request) error {
-	if err := d.enter(r.Namespace); err != nil {
-		return err
+// setSettings enters a namespace and writes its settings, as they are to become, and the store's header where it does not tell of settings yet.
+func (d *changeTxn) setSettings(namespace string, become func(chainstore.SettingsNow) (chainstore.SettingsNow, error)) (now chainstore.SettingsNow, err error) {
+	if err := d.enter(namespace); err != nil {
+		return now, err
 	}
 	row, err := d.settingsNow()
 	if err != nil {
-		return err
+		return now, err
 	}
 	before := row.SettingsNow
-	if row.SettingsNow, err = r.settings.After(before); err != nil {
-		return err
-	}
-	r.set = row.SettingsNow
-	if row.SettingsNow == before {
-		return nil
+	if row.SettingsNow, err = become(before); err != nil || row.SettingsNow == before {
+		return before, err
 	}
 	d.settled = true
 	d.set(layout.SettingsKey(d.ns), layout.AppendSettings(nil, &row))
 	if d.created {
 		d.set(layout.CountersKey(d.ns), layout.AppendCounters(nil, &d.counters))
-		d.giveNumber(r.Namespace)
+		d.giveNumber(namespace)
 	}
-	return d.nameFeature(layout.FeatureSettings)
+	return row.SettingsNow, d.nameFeature(layout.FeatureSettings)
 }
 
 // nameFeature writes the name of a feature into the store's header, unless it is there.

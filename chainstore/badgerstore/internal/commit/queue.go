@@ -2,60 +2,11 @@ package commit
 
 import (
 	"container/list"
-	"context"
 	"sync"
-	"sync/atomic"
-
-	"github.com/transcriptd/transcriptd/chainstore"
-	"github.com/transcriptd/transcriptd/chainstore/derive"
 )
 
-// Request is a change in the queue.
-type Request struct {
-	Ctx context.Context
-	// weight is the room that the change has. Who the change belongs to at last gives it back: the caller that abandons it, or
-	// the committer as it answers.
-	weight    int64
-	Namespace string
-	Change    *chainstore.Change
-	// tokenKey asks for a key of page tokens; the change is then empty.
-	tokenKey bool
-	// settings replace those of the namespace, if not nil; the change is then empty. set is how they are then.
-	settings *chainstore.SettingsChange
-	set      chainstore.SettingsNow
-	// restore is what is restored, if not nil; the change is then empty. restored counts the aliases that were set.
-	restore  *restore
-	restored int
-	// prepared has what was made of compaction nodes before the change was in the queue. It is not changed. last: what it
-	// does not have, the committer must make.
-	prepared map[*chainstore.NewNode]*derive.Refold
-	last     bool
-	// state tells who has the change: see the constants.
-	state atomic.Int32
-	// Released is closed once the committer looks at the change no more; answered, once the outcome is there.
-	Released, Answered chan struct{}
-	Committed          *chainstore.Committed
-	Err                error
-
-	// Waits is its place in the queue, to which it belongs; nil: it is not there.
-	Waits *list.Element
-}
-
-const (
-	queued    = iota // nobody: the caller may leave
-	taken            // the committer
-	abandoned        // the caller, who has left: what the change held is free
-)
-
-// release says that the change is no longer looked at, and lets go of it.
-func (r *Request) release() {
-	r.Change, r.prepared, r.restore = nil, nil, nil
-	close(r.Released)
-}
-
-// queue has the requests that wait for the committer, in the order in which they came. One leaves in no more time than it
-// came, however many wait.
-type queue struct {
+// queue has what waits for the committer, in the order in which it came. One leaves in no more time than it came, however many wait.
+type queue[R waiting] struct {
 	Mu       sync.Mutex
 	Requests list.List
 	shut     bool
@@ -63,16 +14,19 @@ type queue struct {
 	Wake chan struct{}
 }
 
-func newQueue() *queue { return &queue{Wake: make(chan struct{}, 1)} }
+// waiting has its place in a queue, to which that belongs; nil: it is in none.
+type waiting interface{ place() **list.Element }
+
+func newQueue[R waiting]() *queue[R] { return &queue[R]{Wake: make(chan struct{}, 1)} }
 
 // add puts a request at the end; false where the queue is shut.
-func (q *queue) add(r *Request) bool {
+func (q *queue[R]) add(r R) bool {
 	q.Mu.Lock()
 	defer q.Mu.Unlock()
 	if q.shut {
 		return false
 	}
-	r.Waits = q.Requests.PushBack(r)
+	*r.place() = q.Requests.PushBack(r)
 	select {
 	case q.Wake <- struct{}{}:
 	default:
@@ -81,23 +35,23 @@ func (q *queue) add(r *Request) bool {
 }
 
 // remove takes a request out, unless the committer has.
-func (q *queue) remove(r *Request) {
+func (q *queue[R]) remove(r R) {
 	q.Mu.Lock()
 	defer q.Mu.Unlock()
-	if r.Waits != nil {
-		q.Requests.Remove(r.Waits)
-		r.Waits = nil
+	if at := r.place(); *at != nil {
+		q.Requests.Remove(*at)
+		*at = nil
 	}
 }
 
 // take takes all out.
-func (q *queue) take() []*Request {
+func (q *queue[R]) take() []R {
 	q.Mu.Lock()
 	defer q.Mu.Unlock()
-	all := make([]*Request, 0, q.Requests.Len())
+	all := make([]R, 0, q.Requests.Len())
 	for e := q.Requests.Front(); e != nil; e = e.Next() {
-		r := e.Value.(*Request)
-		r.Waits = nil
+		r := e.Value.(R)
+		*r.place() = nil
 		all = append(all, r)
 	}
 	q.Requests.Init()
@@ -105,7 +59,7 @@ func (q *queue) take() []*Request {
 }
 
 // shutdown lets nothing in any more.
-func (q *queue) shutdown() {
+func (q *queue[R]) shutdown() {
 	q.Mu.Lock()
 	defer q.Mu.Unlock()
 	q.shut = true

@@ -16,9 +16,6 @@ type restore struct {
 
 // size is what it holds, roughly.
 func (r *restore) size() int64 {
-	if r == nil {
-		return 0
-	}
 	n := 0
 	for i := range r.Aliases {
 		a := &r.Aliases[i]
@@ -33,22 +30,30 @@ func (r *restore) size() int64 {
 // Restore sets settings and aliases as they were exported; see chainstore.Restorer. Nodes are looked up before it is in the queue, since they
 // stay where they are.
 func (c *Committer) Restore(ctx context.Context, namespace string, in *chainstore.Restored) (set int, err error) {
-	r := &Request{Namespace: namespace, Change: &chainstore.Change{}, restore: &restore{in, map[chainstore.ID]chainstore.Place{}}}
+	r := &restore{in, map[chainstore.ID]chainstore.Place{}}
 	err = c.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {
 		for i := range in.Aliases {
 			if err := in.Aliases[i].Judge(); err != nil {
 				return err
 			}
-			if err := r.restore.locate(v, i); err != nil {
+			if err := r.locate(v, i); err != nil {
 				return err
 			}
 		}
 		return ctx.Err()
 	})
-	if err == nil {
-		_, err = c.submit(ctx, r)
+	if err != nil {
+		return 0, err
 	}
-	return r.restored, err
+	done := 0
+	_, err = c.submit(ctx, &Request{Namespace: namespace, Change: &chainstore.Change{}, held: r.size(), adds: true, own: func(d *changeTxn) (err error) {
+		done, err = d.restore(namespace, r)
+		return err
+	}})
+	if err != nil {
+		return 0, err // done may yet change
+	}
+	return done, nil
 }
 
 // locate finds the nodes of an alias.
@@ -70,34 +75,24 @@ func (r *restore) locate(v *snapshot.Snapshot, i int) error {
 }
 
 // restore judges what is restored, and then writes it.
-func (d *changeTxn) restore(r *Request) error {
-	if err := d.enter(r.Namespace); err != nil {
-		return err
-	}
-	if err := d.restoreSettings(r.restore.Restored); err != nil {
-		return err
+func (d *changeTxn) restore(namespace string, r *restore) (set int, err error) {
+	if _, err := d.setSettings(namespace, r.Over); err != nil {
+		return 0, err
 	}
 	before := d.counters
-	d.counters.Floor = max(d.counters.Floor, uint64(r.restore.Floor))
+	d.counters.Floor = max(d.counters.Floor, uint64(r.Floor))
 	var failed []chainstore.Conflict
-	for i := range r.restore.Aliases {
-		a := &r.restore.Aliases[i]
-		p := aliasPlan{change: &chainstore.AliasChange{Name: a.Name}}
-		var err error
-		if p.row, p.head, err = d.alias(a.Name); err != nil {
-			return err
+	for i := range r.Aliases {
+		a := &r.Aliases[i]
+		p, err := d.planRestored(a.Name)
+		if err != nil {
+			return 0, err
 		}
-		if p.row != nil {
-			p.now = chainstore.AliasNow{Exists: p.head != nil, Revision: p.row.Revision, Labels: p.row.Labels}
-		}
-		if p.head != nil {
-			p.now.Head = p.head.Header.ID
-		}
-		switch set, holds := a.Over(&p.now, p.began()); {
-		case set:
-			d.clear(&p)
-			d.restoreAlias(a, r.restore.places)
-			r.restored++
+		switch due, holds := a.Over(&p.now, p.began()); {
+		case due:
+			d.clear(p)
+			d.restoreAlias(a, r.places)
+			set++
 		case !holds:
 			failed = append(failed, chainstore.Conflict{
 				Index: i, Kind: chainstore.HeadIs, Exists: p.now.Exists, Node: p.now.Head, Revision: p.now.Revision,
@@ -106,16 +101,28 @@ func (d *changeTxn) restore(r *Request) error {
 		}
 	}
 	if failed != nil {
-		r.restored = 0
-		return &chainstore.ConflictError{Conflicts: failed}
+		return 0, &chainstore.ConflictError{Conflicts: failed}
 	}
 	if d.counters != before || d.created && d.keys > 0 {
 		d.set(layout.CountersKey(d.ns), layout.AppendCounters(nil, &d.counters))
 	}
 	if d.created && d.keys > 0 {
-		d.giveNumber(r.Namespace)
+		d.giveNumber(namespace)
 	}
-	return nil
+	return set, nil
+}
+
+// planRestored is an alias as it is; a name that is forgotten is there yet, with its revision.
+func (d *changeTxn) planRestored(name string) (p *aliasPlan, err error) {
+	p = &aliasPlan{change: &chainstore.AliasChange{Name: name}}
+	if p.row, p.head, err = d.alias(name); err != nil || p.row == nil {
+		return p, err
+	}
+	p.now = chainstore.AliasNow{Exists: p.head != nil, Revision: p.row.Revision, Labels: p.row.Labels}
+	if p.head != nil {
+		p.now.Head = p.head.Header.ID
+	}
+	return p, nil
 }
 
 // began is when the present state began; 0 for a name that never was set.
@@ -124,20 +131,6 @@ func (p *aliasPlan) began() int64 {
 		return 0
 	}
 	return p.row.MovedAt
-}
-
-func (d *changeTxn) restoreSettings(r *chainstore.Restored) error {
-	row, err := d.settingsNow()
-	if err != nil {
-		return err
-	}
-	before := row.SettingsNow
-	if row.SettingsNow, err = r.Over(before); err != nil || row.SettingsNow == before {
-		return err
-	}
-	d.settled = true
-	d.set(layout.SettingsKey(d.ns), layout.AppendSettings(nil, &row))
-	return d.nameFeature(layout.FeatureSettings)
 }
 
 // clear takes an alias away with all that follows from it.
