@@ -11,14 +11,17 @@ type Exporter interface {
 	// Point is the store as it is: all that was acknowledged is of it.
 	Point(ctx context.Context) (Point, error)
 	// ExportNodes returns a page of the nodes of a namespace that were put in a span, parents before children and covered nodes before those that cover
-	// them, until they have so many bytes, and one at least. A page goes on behind the cursor of the one before; nil: it is the first.
-	// next is nil where no node is left. The caller may keep what is returned. Errors: ErrCorrupt, ErrBadCursor.
+	// them, until they have so many bytes. A page goes on behind the cursor of the one before; nil: it is the first. It may be short, or empty, where
+	// ExportReach rows were passed over. next is nil where no node is left. The caller may keep what is returned. Errors: ErrCorrupt, ErrBadCursor.
 	ExportNodes(ctx context.Context, namespace string, span ExportSpan, cursor []byte, bytes int) (nodes []ExportedNode, next []byte, err error)
 	// ExportAliases yields, as of one state of the store, whose point it returns, the namespaces that are wanted, and behind each its
 	// aliases that were set or deleted after a point, deleted ones too; those that are forgotten, but for point 0, which whoever has
 	// the aliases of that point does not know. yield must not wait for anybody, nor ask the store.
 	ExportAliases(ctx context.Context, after Point, wanted func(namespace string) bool, yield ExportYield) (Point, error)
 }
+
+// ExportReach bounds the rows that a page of nodes passes over, so that no read takes long where a span has few nodes.
+const ExportReach = 100_000
 
 // ExportSpan is what was committed after a point, and through another.
 type ExportSpan struct{ After, Through Point }

@@ -46,7 +46,8 @@ func TestContract(t *testing.T) {
 }
 
 // TestContractOfARestlessStore runs what looks at everything on a store with small memtables and caches, encrypted with another data key for
-// each file, which is closed and opened again all the time, forgets what it keeps of segments, and goes on in a new read after every few rows.
+// each file, which is closed and opened again all the time, forgets what it keeps of segments, goes on in a new read after every few rows, and
+// exports pages that pass over little.
 func TestContractOfARestlessStore(t *testing.T) {
 	skip := map[storetest.Category]string{}
 	for _, c := range []storetest.Category{
@@ -85,6 +86,7 @@ type restless struct {
 func (r *restless) open() {
 	var now time.Duration
 	r.Store = openAt(r.tb, r.dir, r.options)
+	r.exportReach = 2
 	r.source.Clock = func() time.Duration {
 		now += chainstore.RowsHold / 4
 		return now

@@ -28,7 +28,7 @@ func (s *Store) ExportNodes(
 	ctx context.Context, namespace string, span chainstore.ExportSpan, cursor []byte, limit int,
 ) (nodes []chainstore.ExportedNode, next []byte, err error) {
 	err = s.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {
-		p := exportPage{Snapshot: v, span: span, limit: limit}
+		p := exportPage{Snapshot: v, span: span, limit: limit, reach: s.exportReach}
 		if cursor != nil {
 			at, rest, err := layout.ParsePlace(append(layout.TableKey(v.Namespace, layout.TableNodes), cursor...))
 			if err != nil || len(rest) > 0 {
@@ -48,6 +48,8 @@ type exportPage struct {
 	span   chainstore.ExportSpan
 	behind *chainstore.Place
 	limit  int
+	// reach is how many rows are passed over.
+	reach int
 	// before is the node of the place read before, if its id is known.
 	before *chainstore.ExportedNode
 	at     chainstore.Place
@@ -61,7 +63,7 @@ func (p *exportPage) read(ctx context.Context) (nodes []chainstore.ExportedNode,
 	if p.behind != nil {
 		from = layout.PlaceKey(p.Namespace, layout.TableNodes, p.behind.Next())
 	}
-	size := 0
+	size, passed := 0, 0
 	for cur.Seek(from); cur.Valid(); {
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err
@@ -71,6 +73,9 @@ func (p *exportPage) read(ctx context.Context) (nodes []chainstore.ExportedNode,
 			return nil, nil, err
 		}
 		if version := chainstore.Point(cur.Version()); chunk != 0 || version <= p.span.After || version > p.span.Through {
+			if passed++; passed >= p.reach {
+				return nodes, cursorOf(at, len(prefix), p.Namespace), nil
+			}
 			cur.Next()
 			continue
 		}

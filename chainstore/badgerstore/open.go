@@ -3,6 +3,7 @@ package badgerstore
 import (
 	"errors"
 
+	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/commit"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
@@ -24,7 +25,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{dir: dir, now: o.Now, source: snapshot.NewSource(db, cache.New(o.cacheSizes(), o.Now), o.RowCacheBytes > 0)}
+	s := &Store{dir: dir, now: o.Now, exportReach: chainstore.ExportReach, source: snapshot.NewSource(db, cache.New(o.cacheSizes(), o.Now), o.RowCacheBytes > 0)}
 	if err = s.takeUp(&o); err == nil {
 		err = s.source.CheckNames(dir)
 	}

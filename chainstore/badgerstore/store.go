@@ -77,6 +77,8 @@ type Store struct {
 	dir       string
 	now       func() time.Time
 	committer *commit.Committer
+	// exportReach is chainstore.ExportReach; a field so that tests can have less.
+	exportReach int
 }
 
 // Reads counts what was asked of the database since Open, for tests and metrics: gets of a key, seeks, and steps to the

@@ -65,7 +65,7 @@ func (c *backupCreateCommand) Run(ctx context.Context, s *session) (err error) {
 	}
 	told, err := s.backUp(ctx, ask, part, recipients)
 	if err != nil {
-		return errors.Join(err, part.leave(), c.explain(told))
+		return errors.Join(err, part.leave(), c.explain(told.points))
 	}
 	if err := part.complete(); err != nil {
 		return err
@@ -115,20 +115,17 @@ func (c *backupCreateCommand) from(ask *client.Backup) error {
 	return nil
 }
 
-// explain tells how a backup that was cut goes on; nil where it can not.
-func (c *backupCreateCommand) explain(told *madeBackup) error {
-	flags := ""
+// explain tells how a backup that was cut goes on. One that cannot is removed.
+func (c *backupCreateCommand) explain(points int) error {
+	part := c.File + partEnding
+	if points == 0 {
+		return os.Remove(part)
+	}
+	all := ""
 	if c.All {
-		flags = " --all"
+		all = " --all"
 	}
-	switch {
-	case told == nil || told.points == 0 && c.Continue != "":
-		return os.Remove(c.File + partEnding)
-	case told.points == 0:
-		return os.Remove(c.File + partEnding)
-	default:
-		return fmt.Errorf("%s has what came; to go on: transcriptctl backup create FILE%s --continue %s", c.File+partEnding, flags, c.File+partEnding)
-	}
+	return fmt.Errorf("%s has what came; to go on: transcriptctl backup create FILE%s --continue %s", part, all, part)
 }
 
 // madeBackup is what is told of a backup that was made.
@@ -145,26 +142,29 @@ func (b *madeBackup) print(s *session) error {
 	return s.printRows([][2]string{{"nodes", fmt.Sprint(b.Nodes)}, {"aliases", fmt.Sprint(b.Changes)}, {"bytes", size(b.Bytes)}, {"digest", b.Digest}})
 }
 
-// backUp writes an archive. It is read as it comes, so that one that is not as the server says is told of.
-func (s *session) backUp(ctx context.Context, ask client.Backup, out io.Writer, recipients []age.Recipient) (told *madeBackup, err error) {
-	to := out
-	if len(recipients) > 0 {
-		sealed, err := archive.Seal(out, recipients...)
-		if err != nil {
-			return nil, err
-		}
-		to = sealed
-		defer func() { err = errors.Join(err, sealed.Close()) }()
+// backUp writes an archive, encrypted where there are recipients.
+func (s *session) backUp(ctx context.Context, ask client.Backup, out io.Writer, recipients []age.Recipient) (madeBackup, error) {
+	if len(recipients) == 0 {
+		return s.receive(ctx, ask, out)
 	}
+	sealed, err := archive.Seal(out, recipients...)
+	if err != nil {
+		return madeBackup{}, err
+	}
+	told, err := s.receive(ctx, ask, sealed)
+	return told, errors.Join(err, sealed.Close())
+}
+
+// receive writes the archive that the server sends. It is read as it comes, so that one that is not as the server says is told of.
+func (s *session) receive(ctx context.Context, ask client.Backup, out io.Writer) (told madeBackup, err error) {
 	read, fed := io.Pipe()
 	check := newBackupCheck(read)
-	told = &madeBackup{}
 	line := newProgress(s.notes)
 	defer line.clear()
 	var last *transcriptv1.BackupResponse
 	for piece, err := range s.Backup(ctx, ask) {
 		if err == nil {
-			_, err = to.Write(piece.GetData())
+			_, err = out.Write(piece.GetData())
 		}
 		if err == nil && len(piece.GetData()) > 0 {
 			_, err = fed.Write(piece.GetData())

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -13,52 +14,58 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-// Spool keeps records that are to be written later: in a file, which goes with it, and which nobody else can read, since its key is in memory
-// alone.
+// Spool keeps records that are to be written later: in memory, and where they are many in a file, which goes with it, and which nobody else can
+// read, since its key is in memory alone.
 type Spool struct {
+	memory bytes.Buffer
+	// The rest is of the file; nil where there is none.
 	file   *os.File
 	key    *age.X25519Identity
 	sealed io.WriteCloser
 	out    *bufio.Writer
 }
 
-// NewSpool makes one that is empty.
-func NewSpool() (*Spool, error) {
-	key, err := age.GenerateX25519Identity()
-	if err != nil {
-		return nil, err
-	}
-	file, err := os.CreateTemp("", "transcriptd-*.spool")
-	if err != nil {
-		return nil, fmt.Errorf("a file for records that wait: %w", err)
-	}
-	s := &Spool{file: file, key: key}
-	if s.sealed, err = Seal(file, key.Recipient()); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	s.out = bufio.NewWriterSize(s.sealed, 1<<16)
-	return s, nil
-}
+// spoolMemory is how many bytes of records a spool has in memory.
+const spoolMemory = 4 << 20
 
 // Write adds a record.
 func (s *Spool) Write(r *transcriptv1.ArchiveRecord) error {
-	_, err := protodelim.MarshalTo(s.out, r)
+	if s.file == nil && s.memory.Len() > spoolMemory {
+		if err := s.begin(); err != nil {
+			return fmt.Errorf("a file for records that wait, in the folder that TMPDIR names: %w", err)
+		}
+	}
+	var to io.Writer = &s.memory
+	if s.file != nil {
+		to = s.out
+	}
+	_, err := protodelim.MarshalTo(to, r)
+	return err
+}
+
+// begin makes the file, and takes what is in memory into it.
+func (s *Spool) begin() (err error) {
+	if s.key, err = age.GenerateX25519Identity(); err != nil {
+		return err
+	}
+	if s.file, err = os.CreateTemp("", "transcriptd-*.spool"); err != nil {
+		return err
+	}
+	if s.sealed, err = Seal(s.file, s.key.Recipient()); err != nil {
+		return err
+	}
+	s.out = bufio.NewWriterSize(s.sealed, 1<<16)
+	_, err = s.memory.WriteTo(s.out)
 	return err
 }
 
 // Records gives the records to each, in their order, and takes no more.
 func (s *Spool) Records(each func(*transcriptv1.ArchiveRecord) error) error {
-	if err := errors.Join(s.out.Flush(), s.sealed.Close()); err != nil {
-		return err
-	}
-	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	plain, err := age.Decrypt(s.file, s.key)
+	from, err := s.written()
 	if err != nil {
 		return err
 	}
-	for in := bufio.NewReader(plain); ; {
+	for in := bufio.NewReader(from); ; {
 		record := &transcriptv1.ArchiveRecord{}
 		switch err := (protodelim.UnmarshalOptions{MaxSize: maxRecord}).UnmarshalFrom(in, record); {
 		case errors.Is(err, io.EOF):
@@ -72,5 +79,24 @@ func (s *Spool) Records(each func(*transcriptv1.ArchiveRecord) error) error {
 	}
 }
 
+// written is all that was written.
+func (s *Spool) written() (io.Reader, error) {
+	if s.file == nil {
+		return &s.memory, nil
+	}
+	if err := errors.Join(s.out.Flush(), s.sealed.Close()); err != nil {
+		return nil, err
+	}
+	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	return age.Decrypt(s.file, s.key)
+}
+
 // Close removes the file.
-func (s *Spool) Close() error { return errors.Join(s.file.Close(), os.Remove(s.file.Name())) }
+func (s *Spool) Close() error {
+	if s.file == nil {
+		return nil
+	}
+	return errors.Join(s.file.Close(), os.Remove(s.file.Name()))
+}

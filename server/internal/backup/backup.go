@@ -154,10 +154,7 @@ func (r *run) names(ctx context.Context) (all []string, err error) {
 
 // rest writes what was put meanwhile, and the aliases of one state: what they point to stands before them.
 func (r *run) rest(ctx context.Context) (_ chainstore.Point, err error) {
-	spool, err := archive.NewSpool()
-	if err != nil {
-		return 0, err
-	}
+	spool := &archive.Spool{}
 	defer func() { err = errors.Join(err, spool.Close()) }()
 	point, err := r.Store.ExportAliases(ctx, r.from.after, r.wants, chainstore.ExportYield{
 		Namespace: func(n *chainstore.ExportedNamespace) error { return spool.Write(namespaceRecord(n)) },
