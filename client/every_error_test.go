@@ -86,7 +86,12 @@ func methods() map[string]func(context.Context, *Client, *Thread) error {
 		},
 		"Client.Stats":    func(ctx context.Context, c *Client, _ *Thread) error { return second(c.Stats(ctx)) },
 		"Client.Supports": func(ctx context.Context, c *Client, _ *Thread) error { return second(c.Supports(ctx, "presets")) },
-		"Client.Verify":   func(ctx context.Context, c *Client, _ *Thread) error { return last(c.Verify(ctx, Check{})) },
+		"Client.Backup":   func(ctx context.Context, c *Client, _ *Thread) error { return last(c.Backup(ctx, Backup{})) },
+		"Client.Restore": func(ctx context.Context, c *Client, _ *Thread) error {
+			_, err := c.Restore(ctx, nil)
+			return err
+		},
+		"Client.Verify": func(ctx context.Context, c *Client, _ *Thread) error { return last(c.Verify(ctx, Check{})) },
 
 		"Thread.AnswerUnknown": func(ctx context.Context, _ *Client, t *Thread) error { return t.AnswerUnknown(ctx) },
 		"Thread.Append":        func(ctx context.Context, _ *Client, t *Thread) error { return t.Append(ctx, hello...) },
