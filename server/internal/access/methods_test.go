@@ -1,6 +1,7 @@
 package access
 
 import (
+	"bytes"
 	"maps"
 	"os"
 	"regexp"
@@ -17,6 +18,11 @@ func TestTableIsAsDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/api.md")
 	if err != nil {
 		t.Fatal(err)
+	}
+	_, page, begins := bytes.Cut(page, []byte("| role | rpcs |"))
+	page, _, ends := bytes.Cut(page, []byte("\n\n"))
+	if !begins || !ends {
+		t.Fatal("docs/api.md has no table of roles")
 	}
 	want, got := map[string][]string{}, map[string][]string{}
 	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z]+)` \\| ([A-Z][^.|]*)").FindAllStringSubmatch(string(page), -1) {
