@@ -36,6 +36,9 @@ const (
 // begun is when the stores of these tests begin.
 var begun = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
+// atBegun is the clock of stores in which no time passes: what is put after turns of a fixed age is never too old beside them.
+func atBegun() time.Time { return begun }
+
 // clock is a time that a test moves.
 type clock struct{ ms atomic.Int64 }
 

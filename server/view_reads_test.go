@@ -30,12 +30,13 @@ type turns struct {
 }
 
 // uncached makes every read ask the database, so that what is asked of it can be counted.
-var uncached = badgerstore.Options{RowCacheBytes: -1}
+var uncached = badgerstore.Options{RowCacheBytes: -1, Now: atBegun}
 
 // openTurns serves the store in a directory. What is closed and opened again is read from tables on disk, compressed, and
 // not from what the database holds in memory until it writes them.
 func openTurns(tb testing.TB, dir string, o badgerstore.Options) *turns {
 	tb.Helper()
+	o.Now = atBegun
 	store, err := badgerstore.Open(dir, o)
 	if err != nil {
 		tb.Fatal(err)
