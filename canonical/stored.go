@@ -52,8 +52,8 @@ func CheckNode(envelope, payload, metadata, salt []byte) (*Stored, error) {
 func (n *Stored) judge(salt []byte) error {
 	compaction := n.Envelope.CoversThrough != nil
 	switch {
-	case len(n.Messages) == 0 && (compaction || len(n.Metadata) == 0):
-		return invalid("payload", "must have messages")
+	case len(n.Messages) == 0 && len(n.Metadata) == 0 && !compaction: // a compaction may leave nothing
+		return invalid("payload", "must have messages, or metadata")
 	case compaction && len(n.Metadata) > 0:
 		return invalid("metadata", "must be empty in a compaction node")
 	case compaction && n.Envelope.SpawnedFrom != nil:

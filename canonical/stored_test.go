@@ -62,7 +62,7 @@ func TestCheckNode(t *testing.T) {
 		"no metadata in the envelope":   {changed(func(s *stored) { s.envelope = make(says(transcriptv1.Role_ROLE_USER, "hi"), nil, nil).envelope }), "metadata"},
 		"another salt":                  {changed(func(s *stored) { s.salt = nil }), "payload"},
 		"a salt too short":              {changed(func(s *stored) { s.salt = []byte{1} }), "salt"},
-		"a compaction without messages": {make(nil, nil, covers), "payload"},
+		"a compaction without messages": {make(nil, nil, covers), ""},
 		"a compaction with metadata":    {make(stub, entries, covers), "metadata"},
 		"a compaction without a parent": {make(stub, nil, func(e *canonical.Envelope) { e.CoversThrough, e.Parent = &parent, nil }), "envelope"},
 		"a compaction that was spawned": {make(stub, nil, func(e *canonical.Envelope) { e.CoversThrough, e.SpawnedFrom = &parent, &canonical.SpawnedFrom{} }), "envelope"},

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 )
 
 // Restorer writes what an Exporter, of this store or another, gave of a namespace, but for nodes: these are put before, by Commit.
 type Restorer interface {
 	// Restore sets settings and aliases, with their histories and revisions, as they were exported, in a durable transaction as Commit does,
-	// and returns how many aliases it set. An alias, and the settings, go forward alone: what is there with a lower revision is replaced, and
-	// what is there as it was exported stays. The floor of revisions is at least that of the export. Quotas are not judged: what was there
+	// and returns how many aliases it set. An alias, and the settings, go forward alone: an alias whose present state is of the past of the
+	// exported one, and settings with a lower revision, are replaced, and what is there as it was exported stays. The floor of revisions is at least that of the export. Quotas are not judged: what was there
 	// may be there again. Errors: ErrNodeNotFound in a MissingError, whose Index is that of the alias; ErrSettingsChanged; ConflictError with
 	// the kind HeadIs; ErrBadExport; those of Commit from ErrTooLarge on.
 	Restore(ctx context.Context, namespace string, r *Restored) (set int, err error)
@@ -25,13 +26,17 @@ type Restored struct {
 	Aliases []ExportedAlias
 }
 
+// MaxRestoredRevision is the highest revision, of an alias or of settings, and the highest floor that Restore takes: there is room above it for
+// more changes than a store will ever see.
+const MaxRestoredRevision = 1 << 62
+
 // ErrBadExport is the error of an alias that is not as an Exporter gives it. The server has judged it before.
 var ErrBadExport = errors.New("an alias that no store exports")
 
 // Judge is ErrBadExport where an alias has no states, or too many, where it begins with a deletion or has two in a row, or where
 // revisions do not grow.
 func (a *ExportedAlias) Judge() error {
-	if len(a.States) == 0 || len(a.States) > MaxHistory || a.Name == "" || a.Revision < a.States[0].Revision || a.States[0].Deleted && len(a.Labels) > 0 {
+	if len(a.States) == 0 || len(a.States) > MaxHistory || a.Name == "" || a.Revision > MaxRestoredRevision || a.Revision < a.States[0].Revision || a.States[0].Deleted && len(a.Labels) > 0 {
 		return ErrBadExport
 	}
 	for i := range a.States {
@@ -43,23 +48,32 @@ func (a *ExportedAlias) Judge() error {
 	return nil
 }
 
-// Over is how an alias goes over the one that is there, which began to be so at a time; a name that is forgotten is there yet, with its
-// revision. It is set; or it stays, since it is as exported; or, where it does not hold, it went elsewhere.
-func (a *ExportedAlias) Over(now *AliasNow, at int64) (set, holds bool) {
-	last := &a.States[0]
+// Over is how an alias goes over the one that is there, whose present state is given, a deletion for one that is deleted; a name that is
+// forgotten is there yet, with its revision. It is set where it never was set, or where what is there is of its own past: its present state is
+// one of those exported, or came before the oldest of them. It stays where it is as exported. Where it does not hold, it went elsewhere.
+func (a *ExportedAlias) Over(now *AliasNow, present *AliasState) (set, holds bool) {
 	switch {
-	case now.Revision < a.Revision:
+	case now.Revision == 0:
 		return true, true
-	case now.Revision > a.Revision, now.Exists == last.Deleted, now.Exists && now.Head != last.Node, at != last.At:
-		return false, false
+	case now.Revision < a.Revision:
+		past := a.isPast(present)
+		return past, past
 	default:
-		return false, maps.Equal(now.Labels, a.Labels)
+		return false, now.Revision == a.Revision && *present == a.States[0] && maps.Equal(now.Labels, a.Labels)
 	}
 }
 
-// Over is how settings go over those that are there: ErrSettingsChanged.
+// isPast tells whether a state is one of those exported, or came before them: of those, no more is known than that there were some.
+func (a *ExportedAlias) isPast(present *AliasState) bool {
+	oldest := &a.States[len(a.States)-1]
+	return slices.Contains(a.States, *present) || present.Revision < oldest.Revision && present.At <= oldest.At && oldest.Revision > 1
+}
+
+// Over is how settings go over those that are there: ErrSettingsChanged; ErrBadExport for a revision, or a floor, that is out of bounds.
 func (r *Restored) Over(now SettingsNow) (SettingsNow, error) {
 	switch {
+	case r.Floor < 0, r.Floor > MaxRestoredRevision, r.Settings.Revision < 0, r.Settings.Revision > MaxRestoredRevision:
+		return now, ErrBadExport
 	case r.Settings.Revision == 0, now == r.Settings:
 		return now, nil
 	case now.Revision >= r.Settings.Revision:

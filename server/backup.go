@@ -20,12 +20,12 @@ func (a *admin) Backup(req *transcriptv1.BackupRequest, out grpc.ServerStreaming
 	if err != nil {
 		return err
 	}
-	leave, err := a.enterVerify(out.Context())
+	place, err := a.verifies.enter(out.Context())
 	if err != nil {
 		return err
 	}
-	defer leave()
-	s := &backupStream{out: out}
+	defer place.leave()
+	s := &backupStream{out: sending[transcriptv1.BackupResponse]{out, place}}
 	quiet := s.tell()
 	defer quiet()
 	b.Wrote = s.wrote
@@ -103,8 +103,8 @@ func paced(bytesPerSecond int64) func(context.Context, int) error {
 // maxPiece is how much of an archive a response has.
 const maxPiece = 256 << 10
 
-// tellEvery is how long nothing is sent, while a backup waits or reads aliases, before its client is told how far it is.
-const tellEvery = 5 * time.Second
+// tellEvery is how long nothing is sent, while a backup waits or reads aliases, before its client is told how far it is: at most twice as long.
+const tellEvery = 2500 * time.Millisecond
 
 // backupStream sends what is written to it.
 type backupStream struct {
@@ -167,9 +167,11 @@ func (s *backupStream) tell() (quiet func()) {
 	return func() { close(stop); <-stopped }
 }
 
-// tellNow sends an empty piece, unless another one was sent meanwhile.
+// tellNow sends an empty piece, unless another one was sent meanwhile, or is being sent.
 func (s *backupStream) tellNow() error {
-	s.mu.Lock()
+	if !s.mu.TryLock() {
+		return nil
+	}
 	defer s.mu.Unlock()
 	if s.sent {
 		s.sent = false

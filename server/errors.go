@@ -17,6 +17,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/internal/archive"
 	"github.com/transcriptd/transcriptd/internal/audit"
 	"github.com/transcriptd/transcriptd/internal/identity"
 	"github.com/transcriptd/transcriptd/server/internal/access"
@@ -41,6 +42,8 @@ var (
 	errUseStream = errors.New("the reply is too large for one message")
 	// errBusyVerifying: others verify, and none ended before the deadline.
 	errBusyVerifying = errors.New("too many calls verify")
+	// errUnread: the client took nothing of a Verify or a Backup, and others waited for its place.
+	errUnread = errors.New("the client takes nothing")
 )
 
 // row says how an error looks to a caller.
@@ -108,6 +111,8 @@ func table() []row {
 		{reply.ErrNoRoom, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "there was no room for the reply, since replies that were not taken yet have it all: take them, and repeat this call later", false},
 		{reply.ErrBusy, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "other calls read, and it was not this one's turn: repeat it later", false},
 		{errBusyVerifying, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, fmt.Sprintf("%d calls of Verify and Backup run already: repeat this one later", maxVerifies), false},
+		{errUnread, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, fmt.Sprintf("nothing that was sent was taken for %s while others waited: take it, and go on where this call ended", unreadAfter), false},
+		{archive.ErrSpool, exhausted, transcriptv1.ErrorReason_ERROR_REASON_DISK_FULL, "the server cannot write into its folder for temporary files, which TMPDIR names: it is full, or not there; nothing was changed", true},
 		{receive.ErrSlow, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, fmt.Sprintf("the request was on its way for over %s while others waited for room: repeat it later; nothing was done", receive.Timeout), false},
 
 		{chainstore.ErrQuota, exhausted, transcriptv1.ErrorReason_ERROR_REASON_QUOTA_EXCEEDED, "the namespace would have more than its quota: who looks after it can raise that; nothing was written", false},

@@ -64,10 +64,10 @@ func parseRestored(req *transcriptv1.RestoreRequest) (*chainstore.Restored, erro
 func parseArchivedNamespace(r *chainstore.Restored, in *transcriptv1.ArchiveNamespace) error {
 	s := in.GetSettings()
 	switch {
-	case in.GetSettingsRevision() < 0:
-		return wire.InvalidField("archived.settings_revision", "must not be negative")
-	case in.GetRevisionFloor() < 0:
-		return wire.InvalidField("archived.revision_floor", "must not be negative")
+	case in.GetSettingsRevision() < 0, in.GetSettingsRevision() > chainstore.MaxRestoredRevision:
+		return wire.InvalidField("archived.settings_revision", "must be 0 to 2^62")
+	case in.GetRevisionFloor() < 0, in.GetRevisionFloor() > chainstore.MaxRestoredRevision:
+		return wire.InvalidField("archived.revision_floor", "must be 0 to 2^62")
 	case (s != nil) != (in.GetSettingsRevision() > 0):
 		return wire.InvalidField("archived.settings_revision", "must be set with settings, and only with them")
 	}
@@ -110,8 +110,8 @@ func parseArchivedAlias(field string, in *transcriptv1.ArchiveAlias) (*chainstor
 	}
 	last := &out.States[0]
 	switch {
-	case out.Revision < last.Revision:
-		return nil, wire.InvalidField(field+".revision", "must not be less than that of the last state")
+	case out.Revision < last.Revision, out.Revision > chainstore.MaxRestoredRevision:
+		return nil, wire.InvalidField(field+".revision", "must not be less than that of the last state, and at most 2^62")
 	case last.Deleted && len(out.Labels) > 0:
 		return nil, wire.InvalidField(field+".labels", "must be empty for an alias that was deleted")
 	}

@@ -82,11 +82,9 @@ type Server struct {
 	drain     context.CancelFunc
 	transport *transport.Transport
 	tokens    *wire.Tokens
-	// scans is of all streams, verifies of all calls of Verify.
+	// scans is of all streams, verifies of all calls of Verify and Backup.
 	scans    *fair.Semaphore
-	verifies *fair.Semaphore
-	// verifiesOf are what of these one principal may have.
-	verifiesOf *fair.Shares
+	verifies *places
 }
 
 // New makes a server of a store, which the caller closes once the gRPC servers made by GRPC have stopped.
@@ -110,7 +108,7 @@ func New(store chainstore.Store, cfg Config) *Server {
 		Draining: s.draining, Log: log, Registerer: cfg.Registerer, Tracer: cfg.TracerProvider, Guard: access.GuardOf(cfg.Authenticator), Ungated: cfg.Ungated,
 		Credentials: cfg.Credentials, Audit: cfg.Audit, Status: m.status, Overloaded: m.status(context.Background(), chainstore.ErrOverloaded),
 	})
-	s.scans, s.verifies, s.verifiesOf = frames.NewPlaces(), fair.NewSemaphore(maxVerifies), fair.NewShares(maxVerifiesOf)
+	s.scans, s.verifies = frames.NewPlaces(), newPlaces(m.status)
 	for _, name := range serviceNames() {
 		s.health.SetServingStatus(name, healthv1.HealthCheckResponse_SERVING)
 	}
@@ -141,7 +139,7 @@ func (s *Server) register(services reflection.GRPCServer) {
 		store: s.store, tokens: s.tokens, version: s.version, now: s.now, renderers: s.renderers, replies: s.transport.Replies,
 		scans: s.scans,
 	})
-	transcriptv1.RegisterAdminServiceServer(services, &admin{store: s.store, version: s.version, tokens: s.tokens, verifies: s.verifies, verifiesOf: s.verifiesOf})
+	transcriptv1.RegisterAdminServiceServer(services, &admin{store: s.store, version: s.version, tokens: s.tokens, verifies: s.verifies})
 	healthv1.RegisterHealthServer(services, s.health)
 	reflection.Register(services)
 }
@@ -184,8 +182,7 @@ type admin struct {
 	store chainstore.Store
 	// version is what the server says that it is.
 	version string
-	// tokens, verifies and verifiesOf are the server's.
-	tokens     *wire.Tokens
-	verifies   *fair.Semaphore
-	verifiesOf *fair.Shares
+	// tokens and verifies are the server's.
+	tokens   *wire.Tokens
+	verifies *places
 }

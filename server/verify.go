@@ -7,8 +7,6 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
-	"github.com/transcriptd/transcriptd/internal/deadline"
-	"github.com/transcriptd/transcriptd/server/internal/fair"
 	"github.com/transcriptd/transcriptd/server/internal/panics"
 	"github.com/transcriptd/transcriptd/server/internal/verify"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
@@ -24,11 +22,12 @@ func (a *admin) Verify(req *transcriptv1.VerifyRequest, out grpc.ServerStreaming
 	if check.Cursor, err = stream.Begin(req.Cursor); err != nil {
 		return err
 	}
-	leave, err := a.enterVerify(out.Context())
+	place, err := a.verifies.enter(out.Context())
 	if err != nil {
 		return err
 	}
-	defer leave()
+	defer place.leave()
+	stream.Out = sending[transcriptv1.VerifyResponse]{out, place}
 	return stream.Run(func(ctx context.Context, report func(chainstore.VerifyReport) error) error {
 		return a.store.Verify(ctx, check, verify.Judge, report)
 	})
@@ -54,25 +53,6 @@ func parseVerify(req *transcriptv1.VerifyRequest) (check chainstore.Check, page 
 		return check, page, wire.InvalidField("scope", "must be SCOPE_NAMESPACE or SCOPE_STORE")
 	}
 	return check, page, nil
-}
-
-// maxVerifies of Verify and Backup run at once, and maxVerifiesOf of one principal: each has some nodes in memory, stored and decoded, and takes a processor, for as
-// long as its caller asks it to take.
-const maxVerifies, maxVerifiesOf = 8, 6
-
-// enterVerify waits for a place to verify. Error: errBusyVerifying shortly before the deadline, that of the context.
-func (a *admin) enterVerify(ctx context.Context) (leave func(), err error) {
-	early, cancel := deadline.Early(ctx)
-	defer cancel()
-	share := a.verifiesOf.Of(ctx)
-	switch err := fair.Acquire(early, 1, share, a.verifies); {
-	case err == nil:
-		return func() { fair.Release(1, share, a.verifies) }, nil
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	default:
-		return nil, errBusyVerifying
-	}
 }
 
 // Verify checks the store for the program itself, as the rpc does for callers: a panic is its error. It takes no place of theirs.

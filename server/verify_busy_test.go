@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -42,5 +43,48 @@ func TestVerifiesTakeTurns(t *testing.T) {
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
+	})
+}
+
+// A call that takes nothing of a backup loses its place to one that waits, and hears why; while nobody waits it keeps it.
+func TestUnreadBackupsGiveWay(t *testing.T) {
+	replying(t, func(c *crowd) {
+		rpc, admin := transcriptv1.NewTranscriptServiceClient(c.conn), transcriptv1.NewAdminServiceClient(c.conn)
+		random := rand.New(rand.NewPCG(1, 1))
+		for range 8 { // more than gRPC takes for a client that does not read
+			text := make([]byte, 128<<10)
+			for i := range text {
+				text[i] = byte('0' + random.IntN(70))
+			}
+			node := &transcriptv1.PutNodeRequest{Messages: []*transcriptv1.Message{{Role: transcriptv1.Role_ROLE_USER, Parts: []*transcriptv1.Part{{
+				Kind: &transcriptv1.Part_Text{Text: string(text)},
+			}}}}}
+			if _, err := rpc.PutNode(c.Context(), node); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !c.server.verifies.TryAcquire(maxVerifies - 1) {
+			t.Fatal("somebody verifies")
+		}
+		unread, err := admin.Backup(c.Context(), &transcriptv1.BackupRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(time.Hour)
+		began := time.Now()
+		other, err := admin.Verify(c.Context(), &transcriptv1.VerifyRequest{})
+		for err == nil {
+			_, err = other.Recv()
+		}
+		if !errors.Is(err, io.EOF) || time.Since(began) > unreadAfter {
+			t.Errorf("who waits ends after %s with %v", time.Since(began), err)
+		}
+		for err = nil; err == nil; {
+			_, err = unread.Recv()
+		}
+		if status.Code(err) != codes.ResourceExhausted {
+			t.Errorf("who reads nothing ends with %v", err)
+		}
+		c.server.verifies.Release(maxVerifies - 1)
 	})
 }

@@ -37,7 +37,8 @@ func (s *Store) Restore(ctx context.Context, name string, r *chainstore.Restored
 		if a != nil {
 			now.Revision, now.Labels = a.revision, a.labels
 		}
-		switch set, holds := r.Aliases[i].Over(&now, a.present().At); {
+		present := a.present()
+		switch set, holds := r.Aliases[i].Over(&now, &present); {
 		case set:
 			due = append(due, &r.Aliases[i])
 		case !holds:

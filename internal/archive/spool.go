@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"filippo.io/age"
@@ -25,6 +26,9 @@ type Spool struct {
 	out    *bufio.Writer
 }
 
+// ErrSpool is the error of a spool whose file, in the folder that TMPDIR names, cannot be made, written or read.
+var ErrSpool = errors.New("a file for records that wait")
+
 // spoolMemory is how many bytes of records a spool has in memory.
 const spoolMemory = 4 << 20
 
@@ -32,15 +36,17 @@ const spoolMemory = 4 << 20
 func (s *Spool) Write(r *transcriptv1.ArchiveRecord) error {
 	if s.file == nil && s.memory.Len() > spoolMemory {
 		if err := s.begin(); err != nil {
-			return fmt.Errorf("a file for records that wait, in the folder that TMPDIR names: %w", err)
+			return fmt.Errorf("%w: %w", ErrSpool, err)
 		}
 	}
-	var to io.Writer = &s.memory
-	if s.file != nil {
-		to = s.out
+	if s.file == nil {
+		_, err := protodelim.MarshalTo(&s.memory, r)
+		return err
 	}
-	_, err := protodelim.MarshalTo(to, r)
-	return err
+	if _, err := protodelim.MarshalTo(s.out, r); err != nil {
+		return fmt.Errorf("%w: %w", ErrSpool, err)
+	}
+	return nil
 }
 
 // begin makes the file, and takes what is in memory into it.
@@ -51,6 +57,7 @@ func (s *Spool) begin() (err error) {
 	if s.file, err = os.CreateTemp("", "transcriptd-*.spool"); err != nil {
 		return err
 	}
+	_ = os.Remove(s.file.Name()) // an open file needs no name, and a kill leaves none; where it does, Close removes it
 	if s.sealed, err = Seal(s.file, s.key.Recipient()); err != nil {
 		return err
 	}
@@ -85,10 +92,10 @@ func (s *Spool) written() (io.Reader, error) {
 		return &s.memory, nil
 	}
 	if err := errors.Join(s.out.Flush(), s.sealed.Close()); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrSpool, err)
 	}
 	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrSpool, err)
 	}
 	return age.Decrypt(s.file, s.key)
 }
@@ -98,5 +105,9 @@ func (s *Spool) Close() error {
 	if s.file == nil {
 		return nil
 	}
-	return errors.Join(s.file.Close(), os.Remove(s.file.Name()))
+	err := s.file.Close()
+	if gone := os.Remove(s.file.Name()); !errors.Is(gone, fs.ErrNotExist) {
+		err = errors.Join(err, gone)
+	}
+	return err
 }

@@ -88,7 +88,7 @@ func (d *changeTxn) restore(namespace string, r *restore) (set int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		switch due, holds := a.Over(&p.now, p.began()); {
+		switch due, holds := a.Over(&p.now, p.present()); {
 		case due:
 			d.clear(p)
 			d.restoreAlias(a, r.places)
@@ -125,12 +125,12 @@ func (d *changeTxn) planRestored(name string) (p *aliasPlan, err error) {
 	return p, nil
 }
 
-// began is when the present state began; 0 for a name that never was set.
-func (p *aliasPlan) began() int64 {
+// present is the state of an alias as it is.
+func (p *aliasPlan) present() *chainstore.AliasState {
 	if p.row == nil {
-		return 0
+		return &chainstore.AliasState{}
 	}
-	return p.row.MovedAt
+	return &chainstore.AliasState{Revision: p.row.Began, Deleted: p.row.Deleted, Node: p.now.Head, At: p.row.MovedAt}
 }
 
 // clear takes an alias away with all that follows from it.

@@ -12,10 +12,10 @@ type statusWriter interface {
 	WriteStatus(*status.Status) error
 }
 
-// hangUp tells the caller a status and makes a receive that waits for more fail, which gRPC does when a call ends. The handler
+// HangUp tells the caller a status and makes a receive that waits for more, or a send that waits for the caller, fail, which gRPC does when a call ends. The handler
 // cannot end it, since it waits, and were only its context cancelled, gRPC would tell the caller CANCELLED by itself: where
 // receiving fails, it sends that as the status at once. If the call has ended already, nothing happens.
-func hangUp(ctx context.Context, told error) {
+func HangUp(ctx context.Context, told error) {
 	if s, ok := grpc.ServerTransportStreamFromContext(ctx).(statusWriter); ok {
 		_ = s.WriteStatus(status.Convert(told)) // fails where the caller has gone
 	}

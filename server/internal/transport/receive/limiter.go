@@ -237,7 +237,7 @@ type Reservation struct {
 
 // Receive receives the request when there is room.
 func (p *Reservation) Receive(ctx context.Context, req any, receive func(any) error) error {
-	if err := p.reserve(ctx, MaxRequest, func(why error) { hangUp(ctx, p.Quota.status(ctx, why)) }); err != nil {
+	if err := p.reserve(ctx, MaxRequest, func(why error) { HangUp(ctx, p.Quota.status(ctx, why)) }); err != nil {
 		return err
 	}
 	fault, err := p.Quota.requests.receive(req, receive)
