@@ -47,7 +47,7 @@ type ExportYield struct {
 type ExportedNamespace struct {
 	Name     string
 	Settings SettingsNow
-	// Floor is that of revisions: see Forgotten.
+	// Floor is that of revisions, see Forgotten, and in an export of everything no lower than those of the names that are left out.
 	Floor int64
 }
 

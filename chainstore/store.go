@@ -7,7 +7,9 @@
 package chainstore
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/transcriptd/transcriptd/compaction/runloop"
@@ -99,8 +101,8 @@ type Chain interface {
 	WithCalls(ctx context.Context, through uint32, limit int) ([]CallNode, error)
 	// Tables returns the tools called on the path and the variables set on it.
 	Tables(ctx context.Context) (Tables, error)
-	// Spawned returns the headers of the nodes whose SpawnedFrom names a node of the path, as of now, in PutOrder; nodes that
-	// lie on the path themselves are passed over. Those of the latest spawner are chosen first, of one spawner the first in
+	// Spawned returns the headers of the nodes whose SpawnedFrom names a node of the path, as of now, by their first puts, here or
+	// elsewhere, and equal ones in PutOrder; nodes that lie on the path themselves are passed over. Those of the latest spawner are chosen first, of one spawner the first in
 	// PutOrder, at most limit and SpawnedReach. more says that there are more, or that there may be: it looks no further than
 	// SpawnedReach.
 	Spawned(ctx context.Context, limit int) (spawned []*Header, more bool, err error)
@@ -113,6 +115,11 @@ type Chain interface {
 // PutOrder later, or more, by the store's clock, comes behind. Nothing is said of nodes that were put at about the same time, or in
 // one change: several servers over one database do not agree which of them was first.
 const PutOrder = time.Second
+
+// SortByFirstPut sorts nodes by their first puts. Equal ones stay in their order.
+func SortByFirstPut(headers []*Header) {
+	slices.SortStableFunc(headers, func(a, b *Header) int { return cmp.Compare(a.FirstPut, b.FirstPut) })
+}
 
 // SpawnedReach bounds what Spawned looks at: runs of the path, nearest to the head first, and nodes that it passes over,
 // counted together. Part of the contract: may only grow.

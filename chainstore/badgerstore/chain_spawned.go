@@ -38,6 +38,7 @@ func (c *chain) Spawned(ctx context.Context, limit int) (headers []*chainstore.H
 		}
 		headers = append(headers, h)
 	}
+	chainstore.SortByFirstPut(headers)
 	return headers, more, nil
 }
 

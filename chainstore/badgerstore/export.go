@@ -189,11 +189,15 @@ func (s *Store) exportNamespace(ctx context.Context, v *snapshot.Snapshot, name 
 	if err != nil {
 		return err
 	}
-	out.Floor = int64(counters.Floor)
+	now := s.millis()
+	if out.Floor = int64(counters.Floor); after == 0 {
+		if out.Floor, err = forgottenFloor(ctx, v, out.Floor, now); err != nil {
+			return err
+		}
+	}
 	if err := yield.Namespace(out); err != nil {
 		return err
 	}
-	now := s.millis()
 	prefix := layout.TableKey(v.Namespace, layout.TableAliases)
 	cur := v.Iterate(prefix)
 	defer cur.Close()
@@ -225,6 +229,18 @@ func (s *Store) exportNamespace(ctx context.Context, v *snapshot.Snapshot, name 
 		}
 	}
 	return nil
+}
+
+// forgottenFloor is a floor above the revisions of the names that are forgotten, which an export of everything leaves out.
+func forgottenFloor(ctx context.Context, v *snapshot.Snapshot, floor, now int64) (int64, error) {
+	err := v.Scan(ctx, layout.TableKey(v.Namespace, layout.TableAliases), nil, func(_, value []byte) error {
+		a, err := layout.ParseAlias(value)
+		if err == nil && chainstore.Forgotten(a.Deleted, a.MovedAt, now) {
+			floor = max(floor, a.Revision)
+		}
+		return err
+	})
+	return floor, err
 }
 
 // exportedStates are the states of an alias that an export has.

@@ -65,7 +65,13 @@ func (s *Store) ExportAliases(
 			continue
 		}
 		ns := s.namespaces[name]
-		if err := yield.Namespace(&chainstore.ExportedNamespace{Name: name, Settings: ns.settings, Floor: ns.floor}); err != nil {
+		floor := ns.floor
+		for _, a := range ns.aliases {
+			if after == 0 && a.forgotten(s.millis()) {
+				floor = max(floor, a.revision)
+			}
+		}
+		if err := yield.Namespace(&chainstore.ExportedNamespace{Name: name, Settings: ns.settings, Floor: floor}); err != nil {
 			return 0, err
 		}
 		for _, alias := range slices.Sorted(maps.Keys(ns.aliases)) {

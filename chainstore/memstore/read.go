@@ -201,6 +201,7 @@ func (p *path) Spawned(ctx context.Context, limit int) (headers []*chainstore.He
 			headers = append(headers, n.header)
 		}
 	}
+	chainstore.SortByFirstPut(headers)
 	return headers, more, nil
 }
 

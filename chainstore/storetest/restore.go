@@ -22,6 +22,9 @@ func restoreChecks() []check {
 		{Restore, "Settings", restoredSettings},
 		{Restore, "Refused", restoredRefused},
 		{Restore, "Forgotten", restoredForgotten},
+		{Restore, "Revisions", restoredRevisions},
+		{Restore, "Over", restoredOver},
+		{Restore, "Bounds", restoredBounds},
 	}
 }
 
@@ -340,4 +343,68 @@ func restoredForgotten(f *fixture) {
 	}
 	f.sameLines("what is shown of a name that is set anew", b.shown(), a.shown())
 	b.clean()
+}
+
+// restoredRevisions: an export of everything, which leaves forgotten names out, lets none have a revision again.
+func restoredRevisions(f *fixture) {
+	if f.skips(Export) {
+		return
+	}
+	a, b, ids := f.twins()
+	for _, id := range ids[:3] {
+		a.commit(nil, point("a", id, anything()))
+	}
+	a.commit(nil, remove("a", anything()))
+	f.clock.Advance((chainstore.MaxHistoryAge + 1000) * time.Millisecond)
+	all := &chainstore.Restored{}
+	_, err := f.store.ExportAliases(f.ctx(), 0, func(n string) bool { return n == a.ns }, chainstore.ExportYield{
+		Namespace: func(n *chainstore.ExportedNamespace) error { all.Floor = n.Floor; return nil },
+		Alias:     func(one *chainstore.ExportedAlias) error { return fmt.Errorf("it has %q", one.Name) },
+	})
+	f.ok(err)
+	b.restore(all, 0)
+	for _, g := range []*fixture{a, b} {
+		equal(f, "the revision of a name that was forgotten", g.commit(nil, point("a", ids[0], anything())).Aliases[0].Revision, 5)
+	}
+}
+
+// restoredOver: what the exported alias never was is not replaced, whatever its revision.
+func restoredOver(f *fixture) {
+	a, b, ids := f.twins()
+	for _, id := range ids[:3] {
+		a.commit(nil, point("a", id, anything()))
+		f.clock.Advance(time.Second)
+	}
+	all := a.exports()
+	b.commit(nil, point("a", ids[3], anything())) // by somebody else, meanwhile
+	_, err := f.store.Restore(f.ctx(), b.ns, all)
+	var conflict *chainstore.ConflictError
+	if !errors.As(err, &conflict) || len(conflict.Conflicts) != 1 || conflict.Conflicts[0].Node != ids[3] {
+		f.Fatalf("error is %v, want a conflict", err)
+	}
+	b.points("a", ids[3])
+}
+
+// restoredBounds: revisions and floors that leave no room for changes are refused.
+func restoredBounds(f *fixture) {
+	if f.skips(Judging) { // they are refused before they come to a store
+		return
+	}
+	id := f.put(root(user("a")))
+	const most = chainstore.MaxRestoredRevision
+	high := func(n int64) []chainstore.ExportedAlias {
+		return []chainstore.ExportedAlias{{Name: "a", Revision: n, States: []chainstore.AliasState{{Revision: 1, Node: id, At: 1}}}}
+	}
+	for i, r := range []*chainstore.Restored{
+		{Floor: most + 1}, {Floor: -1}, {Aliases: high(most + 1)}, {Settings: chainstore.SettingsNow{Revision: most + 1}},
+	} {
+		if _, err := f.store.Restore(f.ctx(), f.ns, r); !errors.Is(err, chainstore.ErrBadExport) {
+			f.Errorf("export %d: %v", i, err)
+		}
+	}
+	f.restore(&chainstore.Restored{Floor: most, Aliases: high(most)}, 1)
+	out := f.commit(nil, remove("a", anything()), point("b", id, anything()))
+	equal(f, "the revision of the next change", out.Aliases[0].Revision, most+1)
+	equal(f, "the revision of a new name", out.Aliases[1].Revision, most+1)
+	f.clean()
 }
