@@ -66,7 +66,7 @@ func CheckPayload(payload []byte) ([]runloop.Facts, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := judge{stored: true}
+	j := judge{stored: true, blobs: true}
 	if err := j.messages(messages); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,8 @@
 package canonical
 
 import (
+	"fmt"
+
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
@@ -23,6 +25,14 @@ func CheckNode(envelope, payload, metadata, salt []byte) (*Stored, error) {
 	var err error
 	if n.Envelope, err = DecodeEnvelope(envelope); err != nil {
 		return nil, malformed("envelope", "must be the canonical encoding of a NodeEnvelope")
+	}
+	switch {
+	case len(payload) > MaxPayloadBytes:
+		return nil, overLimit("payload", fmt.Sprintf("must be at most %d bytes", MaxPayloadBytes))
+	case !FewElements((*transcriptv1.Payload)(nil).ProtoReflect().Descriptor(), payload, MaxElements):
+		return nil, overLimit("payload", fmt.Sprintf("must have at most %d messages and parts", MaxElements))
+	case !FewElements((*transcriptv1.Metadata)(nil).ProtoReflect().Descriptor(), metadata, MaxElements):
+		return nil, overLimit("metadata", fmt.Sprintf("must have at most %d entries", MaxElements))
 	}
 	if n.Messages, err = DecodePayload(payload); err != nil {
 		return nil, malformed("payload", "must be the canonical encoding of a Payload")
@@ -61,7 +71,7 @@ func (n *Stored) judge(salt []byte) error {
 	case compaction && n.Envelope.Parent == nil:
 		return invalid("envelope", "must have a parent in a compaction node")
 	}
-	j := judge{stored: compaction}
+	j := judge{stored: compaction, blobs: true}
 	if err := j.messages(n.Messages); err != nil {
 		return err.Under("payload")
 	}

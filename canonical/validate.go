@@ -41,6 +41,8 @@ func ValidateSalt(salt []byte) error {
 type judge struct {
 	// stored says that the messages may be the server's, with an origin.
 	stored bool
+	// blobs says that they may have digests of blobs, from before these were refused.
+	blobs bool
 	// given and compact are room for the JSON at hand.
 	given, compact []byte
 }

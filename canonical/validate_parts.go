@@ -110,10 +110,10 @@ func (j *judge) source(m *transcriptv1.Media) *FieldError {
 	return invalid("source", "must not be null")
 }
 
-// blobDigest refuses what a client puts: no server keeps blobs yet. What is stored may have a digest, from before that was refused.
+// blobDigest refuses what a client puts: no server keeps blobs yet. What is stored, here or elsewhere, may have a digest, from before that was refused.
 func (j *judge) blobDigest(digest []byte) *FieldError {
 	switch {
-	case !j.stored:
+	case !j.blobs:
 		return invalid("blob_digest", "must not be set where ServerInfo does not list the feature blobs: use inline or uri")
 	case len(digest) != 32:
 		return invalid("blob_digest", "must be 32 bytes")

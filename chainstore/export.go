@@ -6,10 +6,19 @@ import "context"
 // that gave it knows what it is.
 type Point uint64
 
+// Era names a part of the history of a store. Copies of a store's files that go on apart have the same ID, and points that look alike, but
+// their eras differ from then on. The zero Era is of points that are not known any more, or were before eras were noted.
+type Era [8]byte
+
 // Exporter reads what a store has, for a copy of it elsewhere. No read lasts longer than it takes to fill a page, or to yield all aliases.
 type Exporter interface {
 	// Point is the store as it is: all that was acknowledged is of it.
 	Point(ctx context.Context) (Point, error)
+	// NoteEras has the store note its eras from now on, for as long as it lasts. Errors are those of Commit.
+	NoteEras(ctx context.Context) error
+	// Era is that of a point of the store. A point that another history gave, that of a copy which went on apart, has another era here, or is yet to
+	// come.
+	Era(ctx context.Context, p Point) (Era, error)
 	// ExportNodes returns a page of the nodes of a namespace that were put in a span, parents before children and covered nodes before those that cover
 	// them, until they have so many bytes. A page goes on behind the cursor of the one before; nil: it is the first. It may be short, or empty, where
 	// ExportReach rows were passed over. next is nil where no node is left. The caller may keep what is returned. Errors: ErrCorrupt, ErrBadCursor.

@@ -117,7 +117,7 @@ func TestUnknownFieldsAndUTF8(t *testing.T) {
 				t.Errorf("%s with %q: %v", method, garbage, err)
 			}
 		}
-		big := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), make([]byte, 4<<20))
+		big := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), make([]byte, 4<<20+64<<10))
 		r.fails(send(r.Conn, t, method, big), codes.InvalidArgument, "LIMIT_EXCEEDED", "request")
 		huge := make([]byte, 8<<20+1)
 		if err := send(r.Conn, t, method, huge); failureOf(err).code != codes.ResourceExhausted {

@@ -74,9 +74,9 @@ func (s *callStore) during(call func()) []string {
 var (
 	countedCalls = []string{
 		"Alias", "AliasHistory", "Aliases", "Calls", "Chain", "ChainNamed", "Children", "Commit", "Compactions", "ExportAliases", "ExportNodes", "Find", "FirstWhere",
-		"Headers", "Namespaces", "Nodes", "Point", "Restore", "Rows", "SetSettings", "Settings", "SpawnDepth", "Spawned", "Stats", "Tables", "Verify", "WithCalls",
+		"Headers", "Namespaces", "Nodes", "NoteEras", "Point", "Restore", "Rows", "SetSettings", "Settings", "SpawnDepth", "Spawned", "Stats", "Tables", "Verify", "WithCalls",
 	}
-	freeCalls = []string{"After", "Close", "Compaction", "Head", "Info", "Runs", "TokenKeys"}
+	freeCalls = []string{"After", "Close", "Compaction", "Era", "Head", "Info", "Runs", "TokenKeys"}
 )
 
 func (s *callStore) Commit(ctx context.Context, ns string, change *chainstore.Change) (*chainstore.Committed, error) {
@@ -155,6 +155,11 @@ func (s *callStore) Restore(ctx context.Context, ns string, r *chainstore.Restor
 func (s *callStore) SetSettings(ctx context.Context, ns string, change chainstore.SettingsChange) (chainstore.SettingsNow, error) {
 	s.ask("SetSettings")
 	return s.Store.SetSettings(ctx, ns, change)
+}
+
+func (s *callStore) NoteEras(ctx context.Context) error {
+	s.ask("NoteEras")
+	return s.Store.NoteEras(ctx)
 }
 
 func (s *callStore) Point(ctx context.Context) (chainstore.Point, error) {

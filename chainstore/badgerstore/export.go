@@ -22,6 +22,17 @@ func (s *Store) Point(ctx context.Context) (chainstore.Point, error) {
 	return chainstore.Point(v.Seen), nil
 }
 
+// NoteEras writes the first of them; see chainstore.Exporter.
+func (s *Store) NoteEras(ctx context.Context) error { return s.committer.NoteEras(ctx) }
+
+// Era looks for it in memory; see chainstore.Exporter.
+func (s *Store) Era(ctx context.Context, p chainstore.Point) (era chainstore.Era, err error) {
+	if eras := s.source.Eras.Load(); eras != nil {
+		era = eras.Of(uint64(p))
+	}
+	return era, ctx.Err()
+}
+
 // ExportNodes reads rows in the order of their places, in which parents come before children; see chainstore.Exporter. A row is written once,
 // and so every later snapshot has it as it was at the point; a cursor is the place behind which a page begins.
 func (s *Store) ExportNodes(

@@ -69,6 +69,9 @@ func (s *Store) takeUp(o *Options) error {
 		h, err = readHeader(s.dir, header)
 	}
 	s.source.Header.Store(h)
+	if err == nil && h.Has(layout.FeatureEras) {
+		err = s.readEras(v)
+	}
 	if err == nil && o.ReadOnly && !(hasHeader && version == layout.FormatVersion) {
 		err = fmt.Errorf("%w: %s has format %d", ErrUnclean, s.dir, version)
 	}
@@ -82,6 +85,22 @@ func (s *Store) takeUp(o *Options) error {
 		string(formatKey): {Value: layout.NumberValue(layout.FormatVersion)},
 		string(headerKey): {Value: layout.AppendStoreHeader(nil, h)},
 	})
+}
+
+// readEras reads the eras of a store that notes them.
+func (s *Store) readEras(v *snapshot.Snapshot) error {
+	value, found, err := v.Get(layout.ErasKey())
+	if err == nil && !found {
+		err = layout.Missing(layout.TableEras)
+	}
+	if err != nil {
+		return err
+	}
+	eras, err := layout.ParseEras(value)
+	if err == nil {
+		s.source.Eras.Store(&eras)
+	}
+	return err
 }
 
 // format is the format version; 0: the store is new.

@@ -19,6 +19,15 @@ func (s *Store) Point(ctx context.Context) (chainstore.Point, error) {
 	return s.point, nil
 }
 
+// NoteEras has nothing to do: there is one; see chainstore.Exporter.
+func (s *Store) NoteEras(ctx context.Context) error { return ctx.Err() }
+
+// Era is the only one; see chainstore.Exporter.
+func (s *Store) Era(ctx context.Context, _ chainstore.Point) (era chainstore.Era, err error) {
+	copy(era[:], s.id[:])
+	return era, ctx.Err()
+}
+
 // ExportNodes returns nodes in the order in which they were put; see chainstore.Exporter. A cursor is how many stand before the page.
 func (s *Store) ExportNodes(
 	ctx context.Context, name string, span chainstore.ExportSpan, cursor []byte, limit int,

@@ -31,8 +31,10 @@ const (
 	// maxRecord bounds a record: a node has 4 MiB at most of each of its parts, and 64 KiB of notes. maxBlock bounds what a block unpacks to, and
 	// maxFrame what it is packed in, so that a reader is not made to take more memory.
 	maxRecord = 16 << 20
-	maxBlock  = blockBytes + maxRecord + binary.MaxVarintLen64
-	maxFrame  = maxBlock + 1<<20
+	// maxElements is how many elements a record has: a header names heads, and an alias states, so 32 bytes or more stand for each.
+	maxElements = maxRecord / 32
+	maxBlock    = blockBytes + maxRecord + binary.MaxVarintLen64
+	maxFrame    = maxBlock + 1<<20
 )
 
 // Digest proves an archive up to a block.

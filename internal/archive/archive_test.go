@@ -339,6 +339,11 @@ func TestChecker(t *testing.T) {
 		h.Heads, h.Known, h.Since = heads, known, since
 		return h
 	}
+	whole := func() *transcriptv1.ArchiveHeader {
+		h := bundle()
+		h.Kind = transcriptv1.ArchiveKind_ARCHIVE_KIND_BACKUP
+		return h
+	}
 	for what, c := range map[string]struct {
 		header  *transcriptv1.ArchiveHeader
 		records []*record
@@ -347,12 +352,13 @@ func TestChecker(t *testing.T) {
 		"a chain":                           {with([][]byte{childID[:]}, nil, nil), []*record{namespace("a"), root, child, alias("x", 1, id, childID)}, ""},
 		"a thin one":                        {with([][]byte{childID[:]}, [][]byte{id[:]}, nil), []*record{namespace("a"), child}, ""},
 		"one that goes on":                  {with(nil, nil, []byte("x")), []*record{namespace("a"), child, alias("x", 5, id)}, ""},
-		"a namespace again":                 {bundle(), []*record{namespace("a"), root, namespace("b"), namespace("a"), child}, ""},
+		"a namespace again":                 {whole(), []*record{namespace("a"), root, namespace("b"), namespace("a"), child}, ""},
 		"a node without a namespace":        {bundle(), []*record{root}, "without a namespace"},
 		"an alias without a namespace":      {bundle(), []*record{alias("x", 1, id)}, "without a namespace"},
 		"a child before its parent":         {bundle(), []*record{namespace("a"), child, root}, "does not stand before it"},
-		"a parent in another namespace":     {bundle(), []*record{namespace("a"), root, namespace("b"), child}, "does not stand before it"},
-		"an alias of a node elsewhere":      {bundle(), []*record{namespace("a"), root, namespace("b"), alias("x", 1, id)}, "points to"},
+		"a parent in another namespace":     {whole(), []*record{namespace("a"), root, namespace("b"), child}, "does not stand before it"},
+		"an alias of a node elsewhere":      {whole(), []*record{namespace("a"), root, namespace("b"), alias("x", 1, id)}, "points to"},
+		"a bundle of two namespaces":        {bundle(), []*record{namespace("a"), root, namespace("b")}, "more than one namespace"},
 		"an alias twice":                    {bundle(), []*record{namespace("a"), root, alias("x", 1, id), alias("x", 1, id)}, "twice"},
 		"an alias without states":           {bundle(), []*record{namespace("a"), root, alias("x", 1)}, "without a state"},
 		"revisions that do not grow":        {bundle(), []*record{namespace("a"), root, alias("x", 0, id)}, "do not grow"},

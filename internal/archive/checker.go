@@ -18,12 +18,15 @@ type Checker struct {
 	named      bool
 	names      map[string]bool // of the aliases of the namespace
 	heads      [][]byte
+	// bundle says that there is one namespace.
+	bundle bool
 }
 
 // NewChecker judges the records behind a header.
 func NewChecker(header *transcriptv1.ArchiveHeader) (*Checker, error) {
 	c := &Checker{
 		partial: len(header.GetSince()) > 0 || len(header.GetContinues()) > 0, heads: header.GetHeads(),
+		bundle: header.GetKind() == transcriptv1.ArchiveKind_ARCHIVE_KIND_BUNDLE,
 		known: map[[32]byte]bool{}, namespaces: map[string]map[[32]byte]bool{},
 	}
 	for _, id := range header.GetKnown() {
@@ -40,8 +43,7 @@ func NewChecker(header *transcriptv1.ArchiveHeader) (*Checker, error) {
 func (c *Checker) Check(r *transcriptv1.ArchiveRecord) (*canonical.Stored, error) {
 	switch r := r.GetRecord().(type) {
 	case *transcriptv1.ArchiveRecord_Namespace:
-		c.namespace(r.Namespace)
-		return nil, nil
+		return nil, c.namespace(r.Namespace)
 	case *transcriptv1.ArchiveRecord_Node:
 		return c.node(r.Node)
 	case *transcriptv1.ArchiveRecord_Alias:
@@ -77,12 +79,16 @@ func (c *Checker) has(id [32]byte) bool {
 // stands tells whether a node of the namespace stands before the record, as far as can be told.
 func (c *Checker) stands(id [32]byte) bool { return c.partial || c.nodes[id] || c.known[id] }
 
-func (c *Checker) namespace(n *transcriptv1.ArchiveNamespace) {
+func (c *Checker) namespace(n *transcriptv1.ArchiveNamespace) error {
+	if c.bundle && c.named {
+		return broken("a bundle with more than one namespace")
+	}
 	c.named, c.names = true, map[string]bool{}
 	if c.nodes = c.namespaces[n.GetName()]; c.nodes == nil {
 		c.nodes = map[[32]byte]bool{}
 		c.namespaces[n.GetName()] = c.nodes
 	}
+	return nil
 }
 
 func (c *Checker) node(n *transcriptv1.ArchivedNode) (*canonical.Stored, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/transcriptd/transcriptd/canonical"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -159,6 +160,9 @@ func (r *Reader) next() (*transcriptv1.ArchiveRecord, error) {
 		return nil, r.broken("a record is longer than its block")
 	}
 	record := &transcriptv1.ArchiveRecord{}
+	if !canonical.FewElements(record.ProtoReflect().Descriptor(), r.records[n:n+int(size)], maxElements) {
+		return nil, r.broken("a record has too many elements")
+	}
 	if err := proto.Unmarshal(r.records[n:n+int(size)], record); err != nil {
 		return nil, r.broken("a record does not parse")
 	}

@@ -9,6 +9,14 @@ import (
 // Point is not on the wire.
 func (w *wire) Point(context.Context) (chainstore.Point, error) { return 0, errNotOnWire }
 
+// NoteEras is not on the wire.
+func (w *wire) NoteEras(context.Context) error { return errNotOnWire }
+
+// Era is not on the wire.
+func (w *wire) Era(context.Context, chainstore.Point) (era chainstore.Era, err error) {
+	return era, errNotOnWire
+}
+
 // ExportNodes is not on the wire.
 func (w *wire) ExportNodes(context.Context, string, chainstore.ExportSpan, []byte, int) ([]chainstore.ExportedNode, []byte, error) {
 	return nil, nil, errNotOnWire

@@ -57,7 +57,10 @@ func (b *Backup) Write(ctx context.Context, to io.Writer) (archive.Digest, archi
 		return archive.Digest{}, archive.Counts{}, err
 	}
 	end := place{}
-	if end.after, err = r.write(ctx); err != nil {
+	if end.after, err = r.write(ctx); err == nil {
+		end.era, err = b.Store.Era(ctx, end.after)
+	}
+	if err != nil {
 		return archive.Digest{}, archive.Counts{}, err
 	}
 	return r.w.End(end.append(b.Store.Info().ID, b.Scope))
@@ -75,8 +78,12 @@ type run struct {
 	unpointed int
 }
 
-// begin finds where it begins: a field error for a cursor that is none, or is of a later state than the store has.
+// begin finds where it begins: a field error for a cursor that is none, or is of a state that the store does not have: it was put back to an
+// earlier one since, and may have gone on from there.
 func (r *run) begin(ctx context.Context) error {
+	if err := r.Store.NoteEras(ctx); err != nil && !errors.Is(err, chainstore.ErrDiskFull) { // on a full disk a backup is worth more
+		return err
+	}
 	now, err := r.Store.Point(ctx)
 	if err != nil {
 		return err
@@ -90,13 +97,29 @@ func (r *run) begin(ctx context.Context) error {
 	case len(r.Since) > 0:
 		var end place
 		end, err = parsePlace(field, r.Since, cursorOfEnd, id, r.Scope)
-		r.from.after, r.from.since = end.after, &r.SinceDigest
+		r.from.after, r.from.era, r.from.since = end.after, end.era, &r.SinceDigest
+	}
+	if err == nil && (len(r.Continue) > 0 || len(r.Since) > 0) {
+		of := r.from.after
+		if r.from.cut {
+			of = r.from.first
+		}
+		var era chainstore.Era
+		if era, err = r.Store.Era(ctx, of); err == nil && era != r.from.era {
+			return wire.InvalidField(field, putBack)
+		}
 	}
 	if err == nil && (r.from.after > now || r.from.first > now || r.from.first < r.from.after) {
-		err = wire.InvalidField(field, "must be of a state that the store had: it was put back to an earlier one since, so make a full backup")
+		return wire.InvalidField(field, putBack)
+	}
+	if err == nil && !r.from.cut {
+		r.from.era, err = r.Store.Era(ctx, r.from.first)
 	}
 	return err
 }
+
+// putBack is the rule that a cursor breaks which is of another history than the store's.
+const putBack = "must be of a state that the store had: it was put back to an earlier one since, so make a full backup"
 
 func (r *run) header() *transcriptv1.ArchiveHeader {
 	h := &transcriptv1.ArchiveHeader{

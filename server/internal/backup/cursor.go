@@ -10,6 +10,8 @@ import (
 
 // place is where another archive goes on: what a cursor says beside the store and the scope that it is of.
 type place struct {
+	// era is that of first in the cursor of an archive that was cut, and else of after.
+	era chainstore.Era
 	// after is the point that the archive has everything since; of the cursor of a whole archive, the point that it has everything through.
 	after chainstore.Point
 	// The rest is of the cursor of an archive that was cut. first is the point through which nodes were being read, since the digest of the archive that
@@ -29,7 +31,7 @@ const (
 
 // append writes a cursor.
 func (p *place) append(store chainstore.StoreID, scope string) []byte {
-	b := store[:]
+	b := append(store[:], p.era[:]...)
 	if !p.cut {
 		return binary.AppendUvarint(appendBytes(append(b, cursorOfEnd), scope), uint64(p.after))
 	}
@@ -50,6 +52,7 @@ func appendBytes(b []byte, text string) []byte {
 func parsePlace(field string, cursor []byte, kind byte, store chainstore.StoreID, scope string) (p place, err error) {
 	r := cursorReader{rest: cursor}
 	id := r.take(uint64(len(store)))
+	copy(p.era[:], r.take(uint64(len(p.era))))
 	is := r.take(1)
 	of := string(r.bytes())
 	p.after = chainstore.Point(r.number())

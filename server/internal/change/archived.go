@@ -17,6 +17,11 @@ func (b *Builder) Archived(field string, n *transcriptv1.ArchivedNode) error {
 	if err != nil {
 		return wire.Under(field, err)
 	}
+	return b.Stored(field, n, stored)
+}
+
+// Stored is Archived of a node that was checked.
+func (b *Builder) Stored(field string, n *transcriptv1.ArchivedNode, stored *canonical.Stored) error {
 	details, err := addNotes(stored.Facts, n.GetNotes())
 	if err != nil {
 		return wire.Under(field, err)

@@ -42,6 +42,9 @@ type Committer struct {
 	// spare is the memory of the batch before; nil where there is none.
 	spare  *batch
 	failed bool
+	// opened is the last commit of before, begun whether there was one since.
+	opened uint64
+	begun  bool
 	// counters are those of namespaces as of the last commit.
 	counters map[uint32]layout.Counters
 	// settings are those of namespaces as of the last commit, in a store that has settings.
@@ -73,6 +76,7 @@ func New(o Config) *Committer {
 		Waiting: newQueue[*Request](), Done: make(chan struct{}), counters: map[uint32]layout.Counters{},
 		settings: map[uint32]layout.Settings{},
 	}
+	c.opened = o.Source.Versions.Last()
 	db := o.Source.DB
 	c.Ready, c.Pause = db.Ready, db.Pace
 	c.Durable = func(writes map[string]Write, commit uint64) error { return WriteTo(db, writes, commit) }
@@ -294,6 +298,7 @@ func (c *Committer) persist(b *batch) error {
 	if len(b.writes) == 0 {
 		return nil
 	}
+	b.beginEra()
 	if err := c.Durable(b.writes, b.view.Seen+1); err != nil {
 		if badgerdb.IsUnwritten(err) {
 			return fmt.Errorf("commit: %w", err)
@@ -307,6 +312,7 @@ func (c *Committer) persist(b *batch) error {
 	b.keepGiven()
 	b.keepCounters()
 	b.keepSettings()
+	b.keepEras()
 	c.source.Caches.Aliases.Tell(commit, b.wroteAliases())
 	for _, n := range b.byPlace {
 		c.source.Caches.Nodes.Put(n, commit)

@@ -12,7 +12,7 @@ const FeatureSettings = "namespace_settings"
 
 // features are those of a store that this program knows. A feature is what rows a later program adds, such as those of a
 // table that is yet to come; whoever adds the first row of it names it in the store's header, in the same commit.
-var features = []string{FeatureSettings}
+var features = []string{FeatureSettings, FeatureEras}
 
 // StoreHeader is the D row: which store this is, and what it takes to read it. The number in the F row is the version of this row, too.
 type StoreHeader struct {
@@ -35,6 +35,8 @@ func (h *StoreHeader) Has(feature string) bool {
 // Tables are those that a namespace may have.
 func (h *StoreHeader) Tables(ns uint32) string {
 	switch {
+	case ns == OwnNamespace && h.Has(FeatureEras):
+		return OwnTables + string(TableEras)
 	case ns == OwnNamespace:
 		return OwnTables
 	case h.Has(FeatureSettings):

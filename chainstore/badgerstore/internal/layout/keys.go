@@ -26,6 +26,7 @@ import (
 //	N name                                number of the namespace of that name
 //	Z                                     last number given to a namespace; numbers are never used again
 //	Y                                     keys of page tokens
+//	E                                     eras: of each, its id and its first commit
 //
 // The other namespaces have, with place = segment:8 seq:4 and seq the number of a node's ancestors,
 //
@@ -58,6 +59,7 @@ const (
 	TableNames   = 'N'
 	TableNumbers = 'Z'
 	TableKeys    = 'Y'
+	TableEras    = 'E'
 
 	TableNodes     = 'S'
 	TableIDs       = 'I'

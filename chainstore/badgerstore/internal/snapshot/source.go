@@ -19,6 +19,8 @@ type Source struct {
 	Names    *Names
 	// Header is the store's, as of the newest commit or a later one. Who opens the store sets it, then the committer.
 	Header atomic.Pointer[layout.StoreHeader]
+	// Eras are the store's, as of the newest commit; nil where it does not note them. Who opens the store sets them, then the committer.
+	Eras   atomic.Pointer[layout.Eras]
 	Caches *cache.Caches
 	// readNodes is that of caches; nil where reads ask the database.
 	readNodes *cache.Nodes

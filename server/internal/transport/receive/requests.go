@@ -7,10 +7,15 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/transcriptd/transcriptd/canonical"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-// MaxRequest is the most bytes of a request.
-const MaxRequest = 4 << 20
+// MaxRequest is the most bytes of a request. One of nodes that were put elsewhere may have archivedMore: what could just be put as a new node is as
+// an archived one larger, by its envelope, its time, and where its messages were copied from.
+const (
+	MaxRequest   = 4 << 20
+	archivedMore = 64 << 10
+)
 
 // Requests reads requests, and keeps what is wrong with the bytes of one from when the codec finds it until who receives it asks:
 // between the two lies gRPC, which makes a text of every error.
@@ -74,7 +79,11 @@ func (r *Requests) Unmarshal(data mem.BufferSlice, m proto.Message) error {
 
 // Read decodes a request, or tells what is wrong with its bytes.
 func (r *Requests) Read(data mem.BufferSlice, m proto.Message) *canonical.FieldError {
-	if data.Len() > MaxRequest {
+	most := MaxRequest
+	if _, archived := m.(*transcriptv1.PutArchivedNodesRequest); archived {
+		most += archivedMore
+	}
+	if data.Len() > most {
 		return &canonical.FieldError{Field: "request", Rule: "must be at most 4 MiB", Kind: canonical.ErrLimit}
 	}
 	b := data.MaterializeToBuffer(mem.DefaultBufferPool())
