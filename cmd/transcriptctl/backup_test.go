@@ -247,6 +247,11 @@ func TestRestoreOneNamespace(t *testing.T) {
 	if got := s.shows("default"); got != want {
 		t.Error("the other namespace is another one")
 	}
+	s.must("alias", "delete", "chat/one", "--namespace", "team")
+	trip := file + ".bundle"
+	s.must("bundle", "create", trip, "chat/one", "--namespace", "team-as-of-sunday")
+	s.must("bundle", "unbundle", trip, "--namespace", "team")
+	s.must("alias", "resolve", "chat/one", "--namespace", "team")
 	t.Setenv("TRANSCRIPTCTL_NAMESPACE", "team")
 	third := newStack(t)
 	third.must("restore", file)
@@ -467,5 +472,35 @@ func TestRestoreAgainIsNotProposed(t *testing.T) {
 	}
 	if r := gone.run("restore", file, "--map", "default=default", "--map", "team=x"); r.code != exitUsage || strings.Contains(r.notes, "--again") {
 		t.Errorf("mapped to one that went on: exit code %d, %s", r.code, r.notes)
+	}
+}
+
+// TestRestoreConverts: a store that is not encrypted becomes one that is by a backup and a restore, and the other way round.
+func TestRestoreConverts(t *testing.T) {
+	s, file := teams(t)
+	dir, key := t.TempDir(), bytes.Repeat([]byte{7}, 32)
+	keyFile, sealed, open := filepath.Join(dir, "key"), filepath.Join(dir, "sealed"), filepath.Join(dir, "open")
+	if err := os.WriteFile(keyFile, fmt.Appendf(nil, "%x\n", key), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	served := func(path string, key []byte) *stack {
+		store, err := badgerstore.Open(path, badgerstore.Options{EncryptionKey: key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if store.Info().Encrypted != (key != nil) {
+			t.Errorf("%s: encrypted is %t", path, store.Info().Encrypted)
+		}
+		return serveStore(t, store)
+	}
+	s.must("restore", file, "--store", "badger://"+sealed, "--encryption-key-file", keyFile)
+	other := served(sealed, key)
+	if got, want := other.shows("default"), s.shows("default"); got != want {
+		t.Errorf("encrypted it is\n%s\nand was\n%s", got, want)
+	}
+	other.must("backup", "create", file+"2", "--all", "--plain")
+	s.must("restore", file+"2", "--store", "badger://"+open)
+	if got, want := served(open, nil).shows("default"), other.shows("default"); got != want {
+		t.Errorf("not encrypted it is\n%s\nand was\n%s", got, want)
 	}
 }
