@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"filippo.io/age"
 
@@ -29,6 +30,41 @@ func (s *session) openArchive(ctx context.Context, file string, identities []age
 		return nil, archive.File{}, errors.Join(fmt.Errorf("%s: %w", place, err), f.Close())
 	}
 	return f, archive.File{Name: place, Reader: r}, nil
+}
+
+// namesInOrder are names as they came first, each once.
+type namesInOrder struct {
+	all  []string
+	seen map[string]bool
+}
+
+// add adds a name, and tells whether it is new.
+func (n *namesInOrder) add(name string) bool {
+	if n.seen[name] {
+		return false
+	}
+	if n.seen == nil {
+		n.seen = map[string]bool{}
+	}
+	n.seen[name] = true
+	n.all = append(n.all, name)
+	return true
+}
+
+// listedNames is how many names a line has at most.
+const listedNames = 20
+
+// nameLine is a line of names, as they are printed.
+func nameLine(names []string) string {
+	some := make([]string, 0, listedNames)
+	for _, n := range names[:min(len(names), listedNames)] {
+		some = append(some, name(n))
+	}
+	line := strings.Join(some, ", ")
+	if more := len(names) - len(some); more > 0 {
+		line += fmt.Sprintf(" and %d more", more)
+	}
+	return line
 }
 
 // readBackups hands every record of backups that go on from each other to each, judged, and returns the readers at their ends. all is a count of

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"filippo.io/age"
@@ -28,7 +27,7 @@ type backupCreateCommand struct {
 	Rate      int64    `placeholder:"N" help:"Have the server read at most N bytes of nodes a second, so that others are not held up; 0: no bound."`
 	File      string   `arg:"" name:"FILE" help:"The file to write, or - for standard output. It is FILE.part until it is complete."`
 	// names are the namespaces that the backup of --since or --continue has.
-	names []string
+	names namesInOrder
 }
 
 func (c *backupCreateCommand) Help() string {
@@ -104,8 +103,8 @@ func (c *backupCreateCommand) from(ctx context.Context, s *session, ask *client.
 		if record, err = r.Next(); err != nil {
 			break
 		}
-		if n := record.GetNamespace().GetName(); n != "" && !slices.Contains(c.names, n) {
-			c.names = append(c.names, n)
+		if n := record.GetNamespace(); n != nil {
+			c.names.add(n.GetName())
 		}
 		if p := record.GetPoint(); p != nil && c.Continue != "" {
 			digest := r.Digest()
@@ -155,7 +154,7 @@ func (c *backupCreateCommand) scope(s *session, rule string) string {
 	if !strings.Contains(rule, "the same namespaces") {
 		return ""
 	}
-	has := strings.Join(visibleNames(c.names), ", ")
+	has := nameLine(c.names.all)
 	if c.All {
 		return fmt.Sprintf(". It has namespace %s alone, and --all is the whole store: leave out --all, and give that --namespace", has)
 	}

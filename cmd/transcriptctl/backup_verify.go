@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/transcriptd/transcriptd/canonical"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -38,11 +37,11 @@ func (c *backupVerifyCommand) Run(ctx context.Context, s *session) error {
 	if len(c.Files) > 1 && slices.Contains(c.Files, "-") {
 		return usagef("- is standard input, which is one backup: of several, give the files")
 	}
-	told := verifiedBackup{toldFiles: toldFiles{Namespaces: []string{}}}
+	told, names := verifiedBackup{}, namesInOrder{all: []string{}}
 	chain, err := s.readBackups(ctx, c.Files, identities, "checked", 0, func(r *transcriptv1.ArchiveRecord, n *canonical.Stored) error {
 		told.add(r, n)
-		if n := r.GetNamespace(); n != nil && !slices.Contains(told.Namespaces, n.GetName()) {
-			told.Namespaces = append(told.Namespaces, n.GetName())
+		if n := r.GetNamespace(); n != nil {
+			names.add(n.GetName())
 		}
 		return nil
 	})
@@ -50,6 +49,7 @@ func (c *backupVerifyCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	told.Digest = chain.Last().Digest().String()
+	told.Namespaces = names.all
 	told.of(chain)
 	if chain.Partial() {
 		s.remark("%s has what changed since another backup, which is not here: what it goes on from was not checked", chain.Files()[0].Name)
@@ -85,7 +85,7 @@ func (b *verifiedBackup) print(s *session) error {
 		return s.printJSON(b)
 	}
 	rows := [][2]string{{"nodes", fmt.Sprint(b.Nodes)}, {"aliases", fmt.Sprint(b.Changes)}}
-	rows = append(rows, b.rows(strings.Join(visibleNames(b.Namespaces), ", "))...)
+	rows = append(rows, b.rows(nameLine(b.Namespaces))...)
 	return s.printRows(append(rows, [2]string{"digest", b.Digest}))
 }
 
@@ -133,13 +133,4 @@ func (t *toldFiles) rows(namespaces string) [][2]string {
 		rows = append(rows, [2]string{"file", fmt.Sprintf("%s, made %s: %s", name(f.File), f.MadeAt, has)})
 	}
 	return rows
-}
-
-// visibleNames are names as they are printed.
-func visibleNames(names []string) []string {
-	out := make([]string, len(names))
-	for i, n := range names {
-		out[i] = name(n)
-	}
-	return out
 }

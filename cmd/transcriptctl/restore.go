@@ -101,13 +101,13 @@ func isNamespace(name string) bool {
 
 // judge refuses a --namespace or --map of what the backups have not, and one name for two namespaces.
 func (r *restorer) judge() error {
-	they := strings.Join(visibleNames(r.all), ", ")
+	they := nameLine(r.all.all)
 	if r.only != "" && len(r.namespaces) == 0 {
 		return usagef("--namespace %s: the backups have no namespace of that name; they have %s", r.only, they)
 	}
 	for _, from := range slices.Sorted(maps.Keys(r.command.Map)) {
 		switch {
-		case !slices.Contains(r.all, from):
+		case !r.all.seen[from]:
 			return usagef("--map %s: the backups have no namespace of that name; they have %s", from, they)
 		case !slices.Contains(r.namespaces, from):
 			return usagef("--map %s: --namespace, or TRANSCRIPTCTL_NAMESPACE in the environment, restores %s alone", from, r.only)
@@ -163,9 +163,10 @@ type restorer struct {
 	only string
 	// all are the namespaces of the backups, in their order, namespaces those that are restored, and within the one that is being read. newest are the revisions of aliases in the
 	// last backup that has them, by namespace: only these are set, so that a restore that was cut can be done again.
-	all, namespaces []string
-	within          string
-	newest          map[string]map[string]int64
+	all        namesInOrder
+	namespaces []string
+	within     string
+	newest     map[string]map[string]int64
 	// putter and aliases are of the namespace that is being read.
 	putter  archivedPutter
 	aliases aliasRestorer
@@ -224,10 +225,8 @@ func (r *restorer) run(ctx context.Context, identities []age.Identity) error {
 // see notes what namespaces and aliases there are.
 func (r *restorer) see(record *transcriptv1.ArchiveRecord) {
 	if n := record.GetNamespace(); n != nil {
-		if r.within = n.GetName(); !slices.Contains(r.all, r.within) {
-			r.all = append(r.all, r.within)
-		}
-		if !r.passes() && r.newest[r.within] == nil {
+		r.within = n.GetName()
+		if r.all.add(r.within) && !r.passes() {
 			r.namespaces, r.newest[r.within] = append(r.namespaces, r.within), map[string]int64{}
 		}
 	}
@@ -262,7 +261,7 @@ func (r *restorer) nothingThere(ctx context.Context) error {
 			return err
 		}
 		if !mapped {
-			return r.hasSomething(ctx, "the store has something, namespace %s for example: restore into one that has nothing, or give each of %s another name with --map FROM=TO", name, strings.Join(r.namespaces, ", "))
+			return r.hasSomething(ctx, "the store has something, namespace %s for example: restore into one that has nothing, or give each of %s another name with --map FROM=TO", name, nameLine(r.namespaces))
 		}
 		for _, from := range r.namespaces {
 			if r.to(from) == name {
@@ -385,8 +384,8 @@ func (r *restorer) tell() error {
 	r.files.Namespaces = make([]string, len(r.namespaces))
 	for i, from := range r.namespaces {
 		to := r.to(from)
-		if as[i], r.files.Namespaces[i] = name(to), to; to != from {
-			as[i] = name(from) + " as " + name(to)
+		if as[i], r.files.Namespaces[i] = to, to; to != from {
+			as[i] = from + " as " + to
 		}
 	}
 	if r.json {
@@ -399,7 +398,7 @@ func (r *restorer) tell() error {
 		}{r.files, r.told.Digest, r.created, r.there, r.set})
 	}
 	rows := [][2]string{{"nodes", fmt.Sprintf("%d created, %d there already", r.created, r.there)}, {"aliases", fmt.Sprintf("%d set", r.set)}}
-	rows = append(rows, r.files.rows(strings.Join(as, ", "))...)
+	rows = append(rows, r.files.rows(nameLine(as))...)
 	return r.printRows(append(rows, [2]string{"digest", r.told.Digest}))
 }
 
