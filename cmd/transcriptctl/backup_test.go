@@ -421,14 +421,15 @@ func TestRestoreNeedsRead(t *testing.T) {
 	_, file := teams(t)
 	at := filepath.Join(t.TempDir(), "principals.json")
 	tokens, hashes := map[string]string{}, []any{}
-	for _, name := range []string{"blind", "part", "all"} {
+	for _, name := range []string{"blind", "part", "all", "team"} {
 		token := identity.NewToken()
 		tokens[name], hashes = token, append(hashes, identity.HashToken(token))
 	}
 	text := fmt.Sprintf(`{"principals": [
 		{"name": "blind", "grants": [{"roles": ["append", "admin"], "namespaces": "*"}], "tokens": [{"id": "a", "sha256": "%x"}]},
 		{"name": "part", "grants": [{"roles": ["append", "admin"], "namespaces": "*"}, {"roles": ["read"], "namespaces": "default"}], "tokens": [{"id": "b", "sha256": "%x"}]},
-		{"name": "all", "grants": [{"roles": ["read", "append", "admin"], "namespaces": "*"}], "tokens": [{"id": "c", "sha256": "%x"}]}]}`, hashes...)
+		{"name": "all", "grants": [{"roles": ["read", "append", "admin"], "namespaces": "*"}], "tokens": [{"id": "c", "sha256": "%x"}]},
+		{"name": "team", "grants": [{"roles": ["read", "append", "admin"], "namespaces": "team*"}], "tokens": [{"id": "d", "sha256": "%x"}]}]}`, hashes...)
 	if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -438,15 +439,22 @@ func TestRestoreNeedsRead(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = callers.Close() })
 	guarded := serveAs(t, memstore.New(memstore.Options{}), server.Config{Version: "test", Authenticator: callers})
-	as := func(name string) result {
+	as := func(name string, flags ...string) result {
 		t.Setenv(tokenVariable, tokens[name])
-		return guarded.run("restore", file)
+		return guarded.run(append([]string{"restore", file}, flags...)...)
 	}
 	for _, token := range []string{"blind", "part"} {
 		if r := as(token); r.code != exitDenied || !strings.Contains(r.notes, "for restore, read, append and admin") || !strings.Contains(r.notes, "for backup create, backup") {
 			t.Errorf("%s: exit code %d, %s", token, r.code, r.notes)
 		}
 	}
+	if r := as("team", "--namespace", "team", "--map", "team=team-as-of-sunday"); r.code != exitOK {
+		t.Errorf("one namespace: exit code %d, %s", r.code, r.notes)
+	}
+	if r := as("team", "--map", "team=team2", "--map", "default=other"); r.code != exitDenied {
+		t.Errorf("beside the namespaces that it may read: exit code %d, %s", r.code, r.notes)
+	}
+	guarded = serveAs(t, memstore.New(memstore.Options{}), server.Config{Version: "test", Authenticator: callers})
 	if r := as("all"); r.code != exitOK || !strings.Contains(r.out, " 0 there already") {
 		t.Errorf("exit code %d, %s%s", r.code, r.out, r.notes)
 	}
