@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"strings"
 
 	"filippo.io/age"
 
@@ -19,17 +19,52 @@ type backupCommand struct {
 	Verify backupVerifyCommand `cmd:"" help:"Check backups. No server is asked."`
 }
 
-// openArchive opens a file and reads the header of the archive in it.
-func openArchive(file string, identities []age.Identity) (*os.File, *archive.Reader, error) {
-	f, err := os.Open(file)
+// openArchive opens a file, or standard input for -, and reads the header of the archive in it.
+func (s *session) openArchive(ctx context.Context, file string, identities []age.Identity) (io.Closer, archive.File, error) {
+	f, place, err := s.openInput(ctx, file)
 	if err != nil {
-		return nil, nil, &inputError{err}
+		return nil, archive.File{}, err
 	}
 	r, err := archive.Open(f, identities...)
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("%s: %w", file, err), f.Close())
+		return nil, archive.File{}, errors.Join(fmt.Errorf("%s: %w", place, err), f.Close())
 	}
-	return f, r, nil
+	return f, archive.File{Name: place, Reader: r}, nil
+}
+
+// namesInOrder are names as they came first, each once.
+type namesInOrder struct {
+	all  []string
+	seen map[string]bool
+}
+
+// add adds a name, and tells whether it is new.
+func (n *namesInOrder) add(name string) bool {
+	if n.seen[name] {
+		return false
+	}
+	if n.seen == nil {
+		n.seen = map[string]bool{}
+	}
+	n.seen[name] = true
+	n.all = append(n.all, name)
+	return true
+}
+
+// listedNames is how many names a line has at most.
+const listedNames = 20
+
+// nameLine is a line of names, as they are printed.
+func nameLine(names []string) string {
+	some := make([]string, 0, listedNames)
+	for _, n := range names[:min(len(names), listedNames)] {
+		some = append(some, name(n))
+	}
+	line := strings.Join(some, ", ")
+	if more := len(names) - len(some); more > 0 {
+		line += fmt.Sprintf(" and %d more", more)
+	}
+	return line
 }
 
 // readBackups hands every record of backups that go on from each other to each, judged, and returns the readers at their ends. all is a count of
@@ -41,12 +76,12 @@ func (s *session) readBackups(
 	defer line.clear()
 	var opened []archive.File
 	for _, file := range files {
-		f, r, err := openArchive(file, identities)
+		f, one, err := s.openArchive(ctx, file, identities)
 		if err != nil {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, f.Close()) }()
-		opened = append(opened, archive.File{Name: file, Reader: r})
+		opened = append(opened, one)
 	}
 	if c, err = archive.NewChain(opened...); err != nil {
 		return nil, err
@@ -57,8 +92,8 @@ func (s *session) readBackups(
 		if errors.Is(err, io.EOF) {
 			return c, nil
 		}
-		if err != nil && c.At() > 0 && !errors.Is(err, archive.ErrOrder) {
-			return nil, fmt.Errorf("%w\nWhat stands before %s is whole", err, files[c.At()])
+		if begun := c.Begun(); err != nil && begun > 0 && !errors.Is(err, archive.ErrOrder) {
+			return nil, fmt.Errorf("%w\nWhat stands before %s is whole", err, files[begun])
 		}
 		if err == nil {
 			err = each(record, node)

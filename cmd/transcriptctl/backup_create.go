@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"filippo.io/age"
 
@@ -19,24 +20,27 @@ import (
 type backupCreateCommand struct {
 	archiveKeys
 	All       bool     `help:"Write the whole store: every namespace."`
-	Since     string   `xor:"from" type:"path" placeholder:"FILE" help:"Write what was put, set or deleted since this backup of the same namespaces."`
-	Continue  string   `xor:"from" type:"path" placeholder:"FILE" help:"Write the rest of this backup, which was cut: FILE.part."`
+	Since     string   `xor:"from" type:"path" placeholder:"FILE" help:"Write what was put, set or deleted since this backup of the same namespaces; - for standard input."`
+	Continue  string   `xor:"from" type:"path" placeholder:"FILE" help:"Write the rest of this backup, which was cut: FILE.part; - for standard input."`
 	Recipient []string `xor:"plain" placeholder:"RECIPIENT" help:"Encrypt the backup to this recipient of age, as age1…; may be repeated."`
-	Plain     bool     `xor:"plain" help:"Write plain text, although the store is encrypted."`
+	Plain     bool     `xor:"plain" help:"Write plain text, although the store is encrypted, or the backup of --since or --continue."`
 	Rate      int64    `placeholder:"N" help:"Have the server read at most N bytes of nodes a second, so that others are not held up; 0: no bound."`
 	File      string   `arg:"" name:"FILE" help:"The file to write, or - for standard output. It is FILE.part until it is complete."`
+	// names are the namespaces that the backup of --since or --continue has.
+	names namesInOrder
 }
 
 func (c *backupCreateCommand) Help() string {
 	return `Writes what the namespace, or with --all the store, has at one moment while the command runs: nodes, aliases with their histories, deleted ones too, and settings. Writers do not wait. What restore needs is in docs/operations.md, the format in docs/archive.md.
 
-A backup that was cut stays as FILE.part, and another file has the rest: see --continue. Keep both, restore takes both. Examples:
+A backup that was cut stays as FILE.part, and another file has the rest: see --continue. Keep both, restore takes both. --since and --continue read the earlier file, and of an encrypted one they need the --identity that opens it. Examples:
 
     transcriptctl backup create sunday.backup --all
     transcriptctl backup create monday.backup --all --since sunday.backup
     transcriptctl backup create tuesday.backup --all --since monday.backup --rate 20000000
     transcriptctl backup create rest.backup --all --continue tuesday.backup.part
-    transcriptctl backup create - --all --recipient age1… | ssh host 'cat > sunday.backup'`
+    transcriptctl backup create - --all --recipient age1… | ssh host 'cat > sunday.backup'
+    ssh host 'cat sunday.backup' | transcriptctl backup create monday.backup --all --since -`
 }
 
 // Run writes a backup.
@@ -44,6 +48,8 @@ func (c *backupCreateCommand) Run(ctx context.Context, s *session) (err error) {
 	switch {
 	case c.All && s.namespaceGiven:
 		return usagef("--all writes every namespace: leave out --namespace, and TRANSCRIPTCTL_NAMESPACE in the environment")
+	case c.File == "":
+		return usagef("FILE must not be empty: name the file to write, or - for standard output")
 	case c.Rate < 0:
 		return usagef("--rate must not be negative, is %d", c.Rate)
 	}
@@ -52,12 +58,12 @@ func (c *backupCreateCommand) Run(ctx context.Context, s *session) (err error) {
 		return err
 	}
 	ask := client.Backup{WholeStore: c.All, MaxBytesPerSecond: c.Rate, Plain: c.Plain || len(recipients) > 0}
-	if err := c.from(&ask); err != nil {
+	if err := c.from(ctx, s, &ask); err != nil {
 		return err
 	}
 	if c.File == "-" {
 		_, err := s.backUp(ctx, ask, s.out, recipients)
-		return err
+		return c.inFlags(s, err)
 	}
 	part, err := newPartFile(c.File)
 	if err != nil {
@@ -65,7 +71,7 @@ func (c *backupCreateCommand) Run(ctx context.Context, s *session) (err error) {
 	}
 	told, err := s.backUp(ctx, ask, part, recipients)
 	if err != nil {
-		return errors.Join(err, part.leave(), c.explain(told.points))
+		return errors.Join(c.inFlags(s, err), part.leave(), c.explain(told.points))
 	}
 	if err := part.complete(); err != nil {
 		return err
@@ -74,7 +80,7 @@ func (c *backupCreateCommand) Run(ctx context.Context, s *session) (err error) {
 }
 
 // from reads where the archive is to begin.
-func (c *backupCreateCommand) from(ask *client.Backup) error {
+func (c *backupCreateCommand) from(ctx context.Context, s *session, ask *client.Backup) error {
 	file := c.Since + c.Continue // one of them, or none
 	if file == "" {
 		return nil
@@ -83,15 +89,22 @@ func (c *backupCreateCommand) from(ask *client.Backup) error {
 	if err != nil {
 		return err
 	}
-	f, r, err := openArchive(file, identities)
+	f, r, err := s.openArchive(ctx, file, identities)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = f.Close() }()
+	if r.Encrypted() && !ask.Plain {
+		return usagef("%s is encrypted, and this backup would not be: encrypt it with --recipient age1…, or give --plain where it is protected otherwise", r.Name)
+	}
+	file = r.Name
 	for {
 		var record *transcriptv1.ArchiveRecord
 		if record, err = r.Next(); err != nil {
 			break
+		}
+		if n := record.GetNamespace(); n != nil {
+			c.names.add(n.GetName())
 		}
 		if p := record.GetPoint(); p != nil && c.Continue != "" {
 			digest := r.Digest()
@@ -115,6 +128,39 @@ func (c *backupCreateCommand) from(ask *client.Backup) error {
 	return nil
 }
 
+// inFlags is an error with flags in the place of fields of the request, and what to do; any other error as it is.
+func (c *backupCreateCommand) inFlags(s *session, err error) error {
+	var remote *client.Error
+	if !errors.As(err, &remote) {
+		return err
+	}
+	for _, v := range remote.Violations {
+		switch v.Field {
+		case "plain":
+			return usagef("the store is encrypted, and this backup would not be: encrypt it with --recipient age1…, or give --plain where it is protected otherwise")
+		case "since_cursor", "since_digest":
+			return usagef("--since %s: %s%s", c.Since, v.Rule, c.scope(s, v.Rule))
+		case "continue_cursor", "continue_digest":
+			return usagef("--continue %s: %s%s", c.Continue, v.Rule, c.scope(s, v.Rule))
+		case "max_bytes_per_second":
+			return usagef("--rate %s", v.Rule)
+		}
+	}
+	return err
+}
+
+// scope is what to do where an earlier backup is of other namespaces; empty for another rule.
+func (c *backupCreateCommand) scope(s *session, rule string) string {
+	if !strings.Contains(rule, "the same namespaces") {
+		return ""
+	}
+	has := nameLine(c.names.all)
+	if c.All {
+		return fmt.Sprintf(". It has namespace %s alone, and --all is the whole store: leave out --all, and give that --namespace", has)
+	}
+	return fmt.Sprintf(". It has %s, and this backup would be of namespace %s alone: give --all if that is a backup of the whole store, or its --namespace", has, s.namespace())
+}
+
 // explain tells how a backup that was cut goes on. One that cannot is removed.
 func (c *backupCreateCommand) explain(points int) error {
 	part := c.File + partEnding
@@ -124,6 +170,12 @@ func (c *backupCreateCommand) explain(points int) error {
 	all := ""
 	if c.All {
 		all = " --all"
+	}
+	for _, r := range c.Recipient {
+		all += " --recipient " + r
+	}
+	if len(c.Recipient) > 0 {
+		all += " --identity IDENTITY"
 	}
 	return fmt.Errorf("%s has what came; to go on: transcriptctl backup create FILE%s --continue %s", part, all, part)
 }

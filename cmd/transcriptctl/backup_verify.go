@@ -2,23 +2,27 @@ package main
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
+	"slices"
 
 	"github.com/transcriptd/transcriptd/canonical"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/internal/archive"
 )
 
 type backupVerifyCommand struct {
 	archiveKeys
-	Files []string `arg:"" name:"FILE" type:"path" help:"The backups in their order: a full one, the rest of one that was cut, what changed since."`
+	Files []string `arg:"" name:"FILE" type:"path" help:"The backups in their order: a full one, the rest of one that was cut, what changed since. Or - alone, for standard input."`
 }
 
 func (c *backupVerifyCommand) Help() string {
-	return `Reads backups and recomputes the id of each node. Of several it checks that each goes on from the one before. What it finds to be whole, restore takes. It tells the digest of the last one: who keeps that elsewhere knows that nobody changed the files. Exit code 6 where a file is cut or changed. Examples:
+	return `Reads backups and recomputes the id of each node. Of several it checks that each goes on from the one before. What it finds to be whole, restore takes. It tells when each was made, of which store and namespaces, and whether it has everything or what changed since another one. The digest is that of the last one: who keeps it elsewhere knows that nobody changed the files. Exit code 6 where a file is cut or changed, 2 where it does not begin as an archive. Examples:
 
     transcriptctl backup verify sunday.backup
     transcriptctl backup verify sunday.backup monday.backup tuesday.backup
-    transcriptctl backup verify sunday.backup.part sunday-rest.backup`
+    transcriptctl backup verify sunday.backup.part sunday-rest.backup
+    ssh host 'cat sunday.backup' | transcriptctl backup verify -`
 }
 
 // AsksNoServer says that the command works on files.
@@ -30,18 +34,25 @@ func (c *backupVerifyCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	told := toldBackup{}
+	if len(c.Files) > 1 && slices.Contains(c.Files, "-") {
+		return usagef("- is standard input, which is one backup: of several, give the files")
+	}
+	told, names := verifiedBackup{}, namesInOrder{all: []string{}}
 	chain, err := s.readBackups(ctx, c.Files, identities, "checked", 0, func(r *transcriptv1.ArchiveRecord, n *canonical.Stored) error {
 		told.add(r, n)
+		if n := r.GetNamespace(); n != nil {
+			names.add(n.GetName())
+		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	last := chain.Last()
-	told.Digest = last.Digest().String()
+	told.Digest = chain.Last().Digest().String()
+	told.Namespaces = names.all
+	told.of(chain)
 	if chain.Partial() {
-		s.remark("%s has what changed since another backup, which is not here: what it goes on from was not checked", c.Files[0])
+		s.remark("%s has what changed since another backup, which is not here: what it goes on from was not checked", chain.Files()[0].Name)
 	}
 	return told.print(s)
 }
@@ -63,9 +74,63 @@ func (b *toldBackup) add(r *transcriptv1.ArchiveRecord, n *canonical.Stored) {
 	}
 }
 
-func (b *toldBackup) print(s *session) error {
+// verifiedBackup is what is told of backups that were verified.
+type verifiedBackup struct {
+	toldBackup
+	toldFiles
+}
+
+func (b *verifiedBackup) print(s *session) error {
 	if s.json {
 		return s.printJSON(b)
 	}
-	return s.printRows([][2]string{{"nodes", fmt.Sprint(b.Nodes)}, {"aliases", fmt.Sprint(b.Changes)}, {"digest", b.Digest}})
+	rows := [][2]string{{"nodes", fmt.Sprint(b.Nodes)}, {"aliases", fmt.Sprint(b.Changes)}}
+	rows = append(rows, b.rows(nameLine(b.Namespaces))...)
+	return s.printRows(append(rows, [2]string{"digest", b.Digest}))
+}
+
+// toldFiles is what is told of the files of a row of backups. Times are RFC 3339 in UTC, MadeAt that of the last file; empty where a file has none.
+type toldFiles struct {
+	MadeAt     string     `json:"madeAt"`
+	StoreID    string     `json:"storeId"`
+	Namespaces []string   `json:"namespaces"`
+	Files      []toldFile `json:"archives"`
+}
+
+// toldFile is what is told of one of them. Since is the digest of the backup from which it goes on, Continues that of the cut one whose rest it is,
+// up to the point; a file without either has everything. Digest is its own, of a cut one up to the point from which the next file goes on.
+type toldFile struct {
+	File      string `json:"file"`
+	MadeAt    string `json:"madeAt"`
+	Since     string `json:"since,omitempty"`
+	Continues string `json:"continues,omitempty"`
+	Digest    string `json:"digest"`
+}
+
+// of takes what a chain that was read tells of its files.
+func (t *toldFiles) of(c *archive.Chain) {
+	for _, f := range c.Files() {
+		h := f.Header()
+		one := toldFile{File: f.Name, Since: hex.EncodeToString(h.GetSince()), Continues: hex.EncodeToString(h.GetContinues()), Digest: f.Digest().String()}
+		if h.GetMadeAt() != nil {
+			one.MadeAt = clock(h.GetMadeAt())
+		}
+		t.MadeAt, t.StoreID, t.Files = one.MadeAt, h.GetStoreId(), append(t.Files, one)
+	}
+}
+
+// rows tell it, with a text for the namespaces.
+func (t *toldFiles) rows(namespaces string) [][2]string {
+	rows := [][2]string{{"made", t.MadeAt}, {"store", name(t.StoreID)}, {"namespaces", namespaces}}
+	for _, f := range t.Files {
+		has := "everything"
+		switch {
+		case f.Continues != "":
+			has = "the rest of the one before it"
+		case f.Since != "":
+			has = "what changed since " + f.Since
+		}
+		rows = append(rows, [2]string{"file", fmt.Sprintf("%s, made %s: %s", name(f.File), f.MadeAt, has)})
+	}
+	return rows
 }

@@ -88,7 +88,7 @@ func (s *session) readArchive(
 
 // archiveExitCode is that of an error about an archive; exitOK: it is about something else.
 func archiveExitCode(err error) int {
-	for _, one := range []error{archive.ErrNotAnArchive, archive.ErrVersion, archive.ErrEncrypted, archive.ErrOrder} {
+	for _, one := range []error{archive.ErrNotAnArchive, archive.ErrVersion, archive.ErrEncrypted, archive.ErrOrder, archive.ErrBundle} {
 		if errors.Is(err, one) {
 			return exitUsage
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -340,4 +341,41 @@ func readGolden(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return string(out) + "\n"
+}
+
+// TestSpoolLeavesNothing: what is copied of standard input has no name while it is read, where the system allows that, so that a kill leaves
+// nothing, and is there until it is closed.
+func TestSpoolLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	s := &session{in: strings.NewReader("a bundle")}
+	f, _, err := s.openTwice(t.Context(), "-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		got, err := io.ReadAll(f)
+		if err != nil || string(got) != "a bundle" {
+			t.Errorf("%q, %v", got, err)
+		}
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			t.Error(err)
+		}
+	}
+	left := func() int {
+		there, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(there)
+	}
+	if n := left(); n > 0 && runtime.GOOS != "windows" {
+		t.Errorf("%d files have a name", n)
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+	if n := left(); n > 0 {
+		t.Errorf("%d files stay", n)
+	}
 }

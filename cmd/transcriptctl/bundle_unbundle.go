@@ -87,7 +87,8 @@ func (s *session) openTwice(ctx context.Context, file string) (io.ReadSeekCloser
 	if err != nil {
 		return nil, place, errors.Join(err, in.Close())
 	}
-	out := &spooled{spool}
+	// Where the system lets an open file be removed, a kill leaves nothing. Elsewhere it is removed when it is closed.
+	out := &spooled{File: spool, stays: os.Remove(spool.Name()) != nil}
 	_, err = io.Copy(spool, in)
 	if err = errors.Join(err, in.Close()); err == nil {
 		_, err = spool.Seek(0, io.SeekStart)
@@ -98,10 +99,19 @@ func (s *session) openTwice(ctx context.Context, file string) (io.ReadSeekCloser
 	return out, place, nil
 }
 
-// spooled is a file that goes when it is closed.
-type spooled struct{ *os.File }
+// spooled is a file that goes when it is closed. stays: it has a name until then.
+type spooled struct {
+	*os.File
+	stays bool
+}
 
-func (s *spooled) Close() error { return errors.Join(s.File.Close(), os.Remove(s.Name())) }
+func (s *spooled) Close() error {
+	err := s.File.Close()
+	if s.stays {
+		err = errors.Join(err, os.Remove(s.Name()))
+	}
+	return err
+}
 
 // unbundler puts the nodes of a bundle, and sets its aliases.
 type unbundler struct {

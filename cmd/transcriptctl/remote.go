@@ -165,7 +165,8 @@ func hintFor(e *client.Error) string {
 		return "Give a token that is known there and has not expired, with --token-file or TRANSCRIPTCTL_TOKEN, or a client certificate with " +
 			"--cert and --key; or name a context that has them, with --context."
 	case codes.PermissionDenied:
-		return "To read, a principal needs the role read on the --namespace; to write, append; for stats and verify, operate; for namespace set, admin. " +
+		return "To read, a principal needs the role read on the --namespace; to write, append; for stats and verify, operate; for namespace set, admin; " +
+			"for backup create, backup (with --all on *); for restore, read, append and admin on each namespace that is restored to. " +
 			"Is it another --namespace, --token-file or --context? Grants are in the server's file of principals."
 	case codes.Unimplemented:
 		return "Is that a transcriptd? Then it is older than this transcriptctl."

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore"
 	"github.com/transcriptd/transcriptd/client"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/internal/archive"
 	"github.com/transcriptd/transcriptd/internal/storekey"
 )
 
@@ -21,17 +23,17 @@ type restoreCommand struct {
 	archiveKeys
 	Store             string            `placeholder:"badger://PATH" help:"Restore into this folder, which no transcriptd has open, without a server. It is made."`
 	EncryptionKeyFile string            `type:"path" placeholder:"FILE" help:"With --store, the key that the store is, or is to be, encrypted with: see 'transcriptd key create'."`
-	Map               map[string]string `placeholder:"FROM=TO" help:"Restore a namespace under another name, which must be new; may be repeated. Needed for each namespace where the store has something."`
-	Again             bool              `help:"Go on with a restore of the same files that was cut. What is there already stays."`
+	Map               map[string]string `placeholder:"FROM=TO" help:"Restore a namespace under another name, which must be new, and of which no other one of the backups has the name; may be repeated. Needed for each namespace where the store has something."`
+	Again             bool              `help:"Go on with a restore of the same files that was cut, into a store where nobody wrote since. What is there as the backups have it stays."`
 	Files             []string          `arg:"" name:"FILE" type:"path" help:"The backups in their order: a full one, the rest of one that was cut, what changed since."`
 }
 
 func (c *restoreCommand) Help() string {
-	return `Checks the backups whole, as backup verify does, and then puts what they have: nodes with their ids, notes and times, aliases with labels, revisions and histories, and settings. Indexes are made anew. The store must have nothing, or each namespace must be mapped to one that has nothing. What is restored without a server is verified behind it. What a restore does not bring back is in docs/operations.md. Examples:
+	return `Checks the backups whole, as backup verify does, and then puts what they have: nodes with their ids, notes and times, aliases with labels, revisions and histories, and settings. Indexes are made anew. With --namespace, or TRANSCRIPTCTL_NAMESPACE in the environment, that namespace of the backups alone is restored. The store must have nothing, or each namespace that is restored must be mapped to one that has nothing. Through a server the caller needs the roles read, append and admin on each namespace that is restored to. What is restored without a server is verified behind it. What a restore does not bring back is in docs/operations.md. Examples:
 
     transcriptctl restore sunday.backup monday.backup --store badger:///var/lib/transcriptd
     transcriptctl restore sunday.backup
-    transcriptctl restore team.backup --map team=team-as-of-sunday`
+    transcriptctl restore sunday.backup --namespace team --map team=team-as-of-sunday`
 }
 
 // AsksNoServer says that the command reaches a server by itself, where it needs one.
@@ -40,13 +42,19 @@ func (*restoreCommand) AsksNoServer() {}
 // Run restores backups.
 func (c *restoreCommand) Run(ctx context.Context, s *session) (err error) {
 	identities, err := c.identities()
+	if err == nil {
+		err = c.judge()
+	}
 	if err != nil {
 		return err
 	}
-	r := &restorer{command: c, settings: map[string]*transcriptv1.ArchiveNamespace{}, newest: map[string]map[string]int64{}}
+	// A context's namespace does not count: it is not read here.
+	r := &restorer{command: c, only: s.flags.Namespace, settings: map[string]*transcriptv1.ArchiveNamespace{}, newest: map[string]map[string]int64{}}
 	chain, err := s.readBackups(ctx, c.Files, identities, "checked", 0, func(record *transcriptv1.ArchiveRecord, n *canonical.Stored) error {
-		r.told.add(record, n)
 		r.see(record)
+		if !r.passes() {
+			r.told.add(record, n)
+		}
 		return nil
 	})
 	if err != nil {
@@ -55,17 +63,65 @@ func (c *restoreCommand) Run(ctx context.Context, s *session) (err error) {
 	if chain.Partial() {
 		return inputf("%s has what changed since another backup: name that one before it", c.Files[0])
 	}
-	for from := range c.Map {
-		if !slices.Contains(r.namespaces, from) {
-			return usagef("--map %s: the backups have no namespace of that name; they have %s", from, strings.Join(r.namespaces, ", "))
-		}
+	if err := r.judge(); err != nil {
+		return err
 	}
 	r.told.Digest = chain.Last().Digest().String()
+	r.files.of(chain)
 	if r.session, err = c.reach(ctx, s); err != nil {
 		return err
 	}
+	if encrypted := func(f archive.File) bool { return f.Encrypted() }; c.Store != "" && c.EncryptionKeyFile == "" && slices.ContainsFunc(chain.Files(), encrypted) {
+		s.remark("the backups are encrypted, and the store that is made of them is not: --encryption-key-file makes an encrypted one")
+	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	return r.run(ctx, identities)
+}
+
+// judge refuses names that no namespace has, and files that cannot be read twice.
+func (c *restoreCommand) judge() error {
+	if slices.Contains(c.Files, "-") {
+		return usagef("restore reads the backups twice, first to check them, and standard input cannot be: write it to a file first")
+	}
+	for _, from := range slices.Sorted(maps.Keys(c.Map)) {
+		if to := c.Map[from]; !isNamespace(to) {
+			return usagef("--map %s=%s: the new name must be 1 to 64 of a-z, 0-9, '.', '_' and '-'", from, to)
+		}
+	}
+	return nil
+}
+
+// isNamespace tells whether a namespace may have a name.
+func isNamespace(name string) bool {
+	bad := func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < '0' || c > '9') && !strings.ContainsRune("._-", c)
+	}
+	return name != "" && len(name) <= 64 && !strings.ContainsFunc(name, bad)
+}
+
+// judge refuses a --namespace or --map of what the backups have not, and one name for two namespaces.
+func (r *restorer) judge() error {
+	they := nameLine(r.all.all)
+	if r.only != "" && len(r.namespaces) == 0 {
+		return usagef("--namespace %s: the backups have no namespace of that name; they have %s", r.only, they)
+	}
+	for _, from := range slices.Sorted(maps.Keys(r.command.Map)) {
+		switch {
+		case !r.all.seen[from]:
+			return usagef("--map %s: the backups have no namespace of that name; they have %s", from, they)
+		case !slices.Contains(r.namespaces, from):
+			return usagef("--map %s: --namespace, or TRANSCRIPTCTL_NAMESPACE in the environment, restores %s alone", from, r.only)
+		}
+	}
+	taken := map[string]string{}
+	for _, from := range r.namespaces {
+		to := r.to(from)
+		if other, is := taken[to]; is {
+			return usagef("--map: namespaces %s and %s of the backups would both become %s: give each a name of its own", name(other), name(from), name(to))
+		}
+		taken[to] = from
+	}
+	return nil
 }
 
 // reach is a session with the server, or with one of its own over the folder.
@@ -102,8 +158,12 @@ type restorer struct {
 	*session
 	command *restoreCommand
 	told    toldBackup
-	// namespaces are those of the backups, in their order, and within the one that is being read. newest are the revisions of aliases in the
+	files   toldFiles
+	// only is the one namespace that is restored; empty: all are.
+	only string
+	// all are the namespaces of the backups, in their order, namespaces those that are restored, and within the one that is being read. newest are the revisions of aliases in the
 	// last backup that has them, by namespace: only these are set, so that a restore that was cut can be done again.
+	all        namesInOrder
 	namespaces []string
 	within     string
 	newest     map[string]map[string]int64
@@ -117,6 +177,9 @@ type restorer struct {
 }
 
 func (r *restorer) run(ctx context.Context, identities []age.Identity) error {
+	if err := r.readable(ctx); err != nil {
+		return err
+	}
 	if !r.command.Again {
 		if err := r.nothingThere(ctx); err != nil {
 			return err
@@ -124,6 +187,10 @@ func (r *restorer) run(ctx context.Context, identities []age.Identity) error {
 	}
 	_, err := r.readBackups(ctx, r.command.Files, identities, "restored", r.told.Nodes, func(record *transcriptv1.ArchiveRecord, n *canonical.Stored) error {
 		switch {
+		case record.GetNamespace() != nil:
+			return r.enter(ctx, record.GetNamespace())
+		case r.passes():
+			return nil
 		case n != nil:
 			return r.putter.put(ctx, record.GetNode(), n)
 		case record.GetAlias() != nil:
@@ -134,8 +201,6 @@ func (r *restorer) run(ctx context.Context, identities []age.Identity) error {
 				return err
 			}
 			return r.aliases.add(ctx, record.GetAlias())
-		case record.GetNamespace() != nil:
-			return r.enter(ctx, record.GetNamespace())
 		default:
 			return nil
 		}
@@ -160,14 +225,18 @@ func (r *restorer) run(ctx context.Context, identities []age.Identity) error {
 // see notes what namespaces and aliases there are.
 func (r *restorer) see(record *transcriptv1.ArchiveRecord) {
 	if n := record.GetNamespace(); n != nil {
-		if r.within = n.GetName(); r.newest[r.within] == nil {
+		r.within = n.GetName()
+		if r.all.add(r.within) && !r.passes() {
 			r.namespaces, r.newest[r.within] = append(r.namespaces, r.within), map[string]int64{}
 		}
 	}
-	if a := record.GetAlias(); a != nil {
+	if a := record.GetAlias(); a != nil && !r.passes() {
 		r.newest[r.within][a.GetName()] = a.GetRevision()
 	}
 }
+
+// passes tells whether the namespace that is being read is not restored.
+func (r *restorer) passes() bool { return r.only != "" && r.within != r.only }
 
 // to is the name that a namespace gets.
 func (r *restorer) to(namespace string) string {
@@ -192,15 +261,72 @@ func (r *restorer) nothingThere(ctx context.Context) error {
 			return err
 		}
 		if !mapped {
-			return inputf("the store has something, namespace %s for example: restore into one that has nothing, give each of %s another name with --map FROM=TO, or go on with a restore that was cut with --again", name, strings.Join(r.namespaces, ", "))
+			return r.hasSomething(ctx, "the store has something, namespace %s for example: restore into one that has nothing, or give each of %s another name with --map FROM=TO", name, nameLine(r.namespaces))
 		}
 		for _, from := range r.namespaces {
 			if r.to(from) == name {
-				return inputf("--map %s=%s: there is a namespace of that name: give it one that is new, or go on with a restore that was cut with --again", from, name)
+				return r.hasSomething(ctx, "--map %s=%s: there is a namespace of that name: give it one that is new", from, name)
 			}
 		}
 	}
 	return nil
+}
+
+// readable asks for something of each namespace that is restored to, which is refused without the role read: who has it not would not be told
+// that the namespace has something.
+func (r *restorer) readable(ctx context.Context) error {
+	for _, from := range r.namespaces {
+		more := false
+		for _, err := range first(r.in(from).Aliases(ctx, client.AliasesWithPrefix("")), 1, &more) {
+			if err != nil {
+				return fmt.Errorf("looking whether namespace %s has something: %w", r.to(from), err)
+			}
+		}
+	}
+	return nil
+}
+
+// hasSomething is the error of a store that has something. It names --again where a restore of these files may have been cut.
+func (r *restorer) hasSomething(ctx context.Context, format string, args ...any) error {
+	maybe, err := r.mayHaveBegun(ctx)
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprintf(format, args...)
+	if maybe {
+		text += ". Only if a restore of these files was cut, and nobody wrote there since: go on with --again"
+	}
+	return inputf("%s", text)
+}
+
+// mayHaveBegun tells whether what the store has may be of a restore of these files: nothing but namespaces that are restored to, if not all are
+// mapped, and no alias but those of the backups, with no higher revision.
+func (r *restorer) mayHaveBegun(ctx context.Context) (bool, error) {
+	from := map[string]string{}
+	for _, name := range r.namespaces {
+		from[r.to(name)] = name
+	}
+	for there, err := range r.Namespaces(ctx) {
+		if err != nil {
+			return false, err
+		}
+		name, is := from[there]
+		if !is && len(r.command.Map) == 0 {
+			return false, nil
+		}
+		if !is {
+			continue
+		}
+		for a, err := range r.in(name).Aliases(ctx, client.AliasesWithPrefix("")) {
+			if err != nil {
+				return false, err
+			}
+			if last, has := r.newest[name][a.GetName()]; !has || a.GetRevision() > last {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
 }
 
 // enter begins with a namespace, and takes what the backup has of it.
@@ -208,7 +334,9 @@ func (r *restorer) enter(ctx context.Context, n *transcriptv1.ArchiveNamespace) 
 	if err := r.flush(ctx); err != nil {
 		return err
 	}
-	r.within = n.GetName()
+	if r.within = n.GetName(); r.passes() {
+		return nil
+	}
 	to := r.in(r.within)
 	r.putter, r.aliases = archivedPutter{to: to}, aliasRestorer{to: to}
 	if n.GetSettingsRevision() > 0 || n.GetRevisionFloor() > 0 {
@@ -250,19 +378,28 @@ func (r *restorer) verified(ctx context.Context) error {
 	return nil
 }
 
+// tell tells what was restored; namespaces by the names that they got.
 func (r *restorer) tell() error {
+	as := make([]string, len(r.namespaces))
+	r.files.Namespaces = make([]string, len(r.namespaces))
+	for i, from := range r.namespaces {
+		to := r.to(from)
+		if as[i], r.files.Namespaces[i] = to, to; to != from {
+			as[i] = from + " as " + to
+		}
+	}
 	if r.json {
 		return r.printJSON(struct {
+			toldFiles
 			Digest  string `json:"digest"`
 			Created int64  `json:"nodesCreated,string"`
 			There   int64  `json:"nodesThere,string"`
 			Set     int64  `json:"aliasesSet,string"`
-		}{r.told.Digest, r.created, r.there, r.set})
+		}{r.files, r.told.Digest, r.created, r.there, r.set})
 	}
-	return r.printRows([][2]string{
-		{"nodes", fmt.Sprintf("%d created, %d there already", r.created, r.there)}, {"aliases", fmt.Sprintf("%d set", r.set)},
-		{"namespaces", fmt.Sprint(len(r.namespaces))}, {"digest", r.told.Digest},
-	})
+	rows := [][2]string{{"nodes", fmt.Sprintf("%d created, %d there already", r.created, r.there)}, {"aliases", fmt.Sprintf("%d set", r.set)}}
+	rows = append(rows, r.files.rows(nameLine(as))...)
+	return r.printRows(append(rows, [2]string{"digest", r.told.Digest}))
 }
 
 // A call sets at most so many aliases with so many states and bytes: less than a server takes.

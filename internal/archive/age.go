@@ -33,7 +33,12 @@ func Open(from io.Reader, identities ...age.Identity) (*Reader, error) {
 	case err != nil:
 		return nil, &BlockError{Block: 1, Why: "its encryption does not begin as one", Err: ErrDamaged}
 	}
-	return NewReader(&sealed{from: file, plain: plain})
+	r, err := NewReader(&sealed{from: file, plain: plain})
+	if err != nil {
+		return nil, err
+	}
+	r.sealed = true
+	return r, nil
 }
 
 // sealed tells damage of an encrypted file from what its file could not give.

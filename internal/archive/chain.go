@@ -26,16 +26,19 @@ type Chain struct {
 	checker *Checker
 }
 
-// ErrOrder is the error of an archive that is no backup, or does not go on from the one before it.
+// ErrOrder is the error of an archive that does not go on from the one before it.
 var ErrOrder = errors.New("the archive does not go on from the one before it")
 
-// NewChain begins to read archives in their order. Errors: ErrOrder; those of NewChecker.
+// ErrBundle is the error of an archive that should be a backup.
+var ErrBundle = errors.New("this is a bundle, and no backup")
+
+// NewChain begins to read archives in their order. Errors, with the name of the archive that does not fit: ErrBundle, ErrOrder; those of NewChecker.
 func NewChain(files ...File) (*Chain, error) {
 	for i, f := range files {
 		h := f.Header()
 		switch {
 		case h.GetKind() != transcriptv1.ArchiveKind_ARCHIVE_KIND_BACKUP:
-			return nil, fmt.Errorf("%s: %w: it is no backup", f.Name, ErrOrder)
+			return nil, fmt.Errorf("%s: %w", f.Name, ErrBundle)
 		case i == 0 && len(h.GetContinues()) > 0:
 			return nil, fmt.Errorf("%s: %w: it is the rest of one that was cut, which must stand before it", f.Name, ErrOrder)
 		case i == 0:
@@ -57,8 +60,21 @@ func (c *Chain) Partial() bool { return len(c.files[0].Header().GetSince()) > 0 
 // At is the archive that is being read, from 0.
 func (c *Chain) At() int { return c.at }
 
+// Begun is the archive that the one being read begins with, from 0: that itself, or the one that was cut and whose rest it is. What stands before
+// it is whole.
+func (c *Chain) Begun() int {
+	at := c.at
+	for at > 0 && len(c.files[at].Header().GetContinues()) > 0 {
+		at--
+	}
+	return at
+}
+
+// Files are the archives, in their order.
+func (c *Chain) Files() []File { return c.files }
+
 // Next is the next record of nodes and aliases, judged, and the node if it is one. io.EOF: all archives were read, and are whole. Errors are those
-// of Reader.Next and Checker.Check, and ErrOrder, with the name of the archive.
+// of Reader.Next and Checker.Check with the name of the archive, and ErrOrder with the name of the one that does not go on from it.
 func (c *Chain) Next() (*transcriptv1.ArchiveRecord, *canonical.Stored, error) {
 	for {
 		f := &c.files[c.at]
@@ -67,10 +83,11 @@ func (c *Chain) Next() (*transcriptv1.ArchiveRecord, *canonical.Stored, error) {
 		case errors.Is(err, io.EOF) && c.at == len(c.files)-1:
 			return nil, nil, err
 		case errors.Is(err, io.EOF):
-			if err = c.follows(f); err == nil {
-				c.at++
-				continue
+			if err := c.follows(f); err != nil {
+				return nil, nil, err
 			}
+			c.at++
+			continue
 		case err == nil && record.GetPoint() != nil:
 			if c.at < len(c.files)-1 && bytes.Equal(c.files[c.at+1].Header().GetContinues(), digestBytes(f)) {
 				c.at++
@@ -93,15 +110,20 @@ func digestBytes(f *File) []byte {
 	return d[:]
 }
 
+// leftOut asks what may be wrong with the order of archives.
+const leftOut = "is one left out, or are they in another order?"
+
 // follows judges the archive behind one that has ended.
 func (c *Chain) follows(f *File) error {
 	next := &c.files[c.at+1]
 	h := next.Header()
 	switch {
 	case len(h.GetContinues()) > 0:
-		return fmt.Errorf("%w: no point of it is the one from which %s goes on, %s", ErrOrder, next.Name, hex.EncodeToString(h.GetContinues()))
+		return fmt.Errorf("%s: %w: it is the rest of an archive that was cut at the point %s, and %s, before it, has no such point: %s",
+			next.Name, ErrOrder, hex.EncodeToString(h.GetContinues()), f.Name, leftOut)
 	case !bytes.Equal(h.GetSince(), digestBytes(f)):
-		return fmt.Errorf("%w: %s goes on from %s, and this is %s", ErrOrder, next.Name, hex.EncodeToString(h.GetSince()), f.Digest())
+		return fmt.Errorf("%s: %w: it goes on from a backup with the digest %s, and %s, before it, has %s: %s",
+			next.Name, ErrOrder, hex.EncodeToString(h.GetSince()), f.Name, f.Digest(), leftOut)
 	default:
 		return nil
 	}

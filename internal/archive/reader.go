@@ -32,6 +32,7 @@ type Reader struct {
 	unpacked []byte
 	records  []byte // of the block, those that are not given yet
 	counts   counter
+	sealed   bool
 	end      *transcriptv1.ArchiveEnd
 }
 
@@ -61,6 +62,9 @@ func NewReader(from io.Reader) (*Reader, error) {
 
 // Header is the archive's.
 func (r *Reader) Header() *transcriptv1.ArchiveHeader { return r.header }
+
+// Encrypted tells whether the archive is encrypted for recipients of age.
+func (r *Reader) Encrypted() bool { return r.sealed }
 
 // Digest is that of the blocks read so far: of the archive up to a point, once Next has given that; of the whole archive, once Next has given
 // io.EOF.
@@ -142,7 +146,7 @@ func (r *Reader) magic() error {
 	if len(head) == len(want) && strings.HasPrefix(string(head[headLength:]), magicStem) && binary.LittleEndian.Uint32(head) == skippable {
 		return ErrVersion
 	}
-	if len(head) < len(want) && bytes.HasPrefix(want, head) && len(head) > 0 {
+	if len(head) < len(want) && (bytes.HasPrefix(want, head) || strings.HasPrefix(ageIntro, string(head))) {
 		return r.wrong(ErrCut, "it ends there")
 	}
 	return ErrNotAnArchive
