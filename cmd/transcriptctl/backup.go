@@ -12,6 +12,7 @@ import (
 	"github.com/transcriptd/transcriptd/canonical"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/internal/archive"
+	"github.com/transcriptd/transcriptd/server"
 )
 
 type backupCommand struct {
@@ -67,6 +68,21 @@ func nameLine(names []string) string {
 	return line
 }
 
+// judged is the error of a record that a server would refuse.
+func judged(record *transcriptv1.ArchiveRecord, node *canonical.Stored) error {
+	err := server.JudgeArchived(record, node)
+	switch {
+	case err == nil:
+		return nil
+	case node != nil:
+		return fmt.Errorf("%w: node %x: %w", archive.ErrBroken, node.ID, err)
+	case record.GetAlias() != nil:
+		return fmt.Errorf("%w: alias %s: %w", archive.ErrBroken, name(record.GetAlias().GetName()), err)
+	default:
+		return fmt.Errorf("%w: %w", archive.ErrBroken, err)
+	}
+}
+
 // readBackups hands every record of backups that go on from each other to each, judged, and returns the readers at their ends. all is a count of
 // nodes that was made before, 0 for none.
 func (s *session) readBackups(
@@ -94,6 +110,11 @@ func (s *session) readBackups(
 		}
 		if begun := c.Begun(); err != nil && begun > 0 && !errors.Is(err, archive.ErrOrder) {
 			return nil, fmt.Errorf("%w\nWhat stands before %s is whole", err, files[begun])
+		}
+		if err == nil {
+			if err = judged(record, node); err != nil {
+				err = fmt.Errorf("%s: %w", files[c.At()], err)
+			}
 		}
 		if err == nil {
 			err = each(record, node)

@@ -70,6 +70,9 @@ func (s *session) readArchive(
 			break
 		}
 		if node, err = checker.Check(record); err == nil {
+			err = judged(record, node)
+		}
+		if err == nil {
 			err = each(record, node)
 		}
 		line.show(count(r.Counts().Nodes, "node"))

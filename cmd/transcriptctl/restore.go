@@ -5,23 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"filippo.io/age"
 
 	"github.com/transcriptd/transcriptd/canonical"
-	"github.com/transcriptd/transcriptd/chainstore/badgerstore"
 	"github.com/transcriptd/transcriptd/client"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/internal/archive"
-	"github.com/transcriptd/transcriptd/internal/storekey"
 )
 
 type restoreCommand struct {
 	archiveKeys
-	Store             string            `placeholder:"badger://PATH" help:"Restore into this folder, which no transcriptd has open, without a server. It is made."`
+	Store             string            `placeholder:"badger://PATH" help:"Restore into this folder, which no transcriptd has open, without a server. It is made, and is PATH.part until the restore is complete."`
 	EncryptionKeyFile string            `type:"path" placeholder:"FILE" help:"With --store, the key that the store is, or is to be, encrypted with: see 'transcriptd key create'."`
 	Map               map[string]string `placeholder:"FROM=TO" help:"Restore a namespace under another name, which must be new, and of which no other one of the backups has the name; may be repeated. Needed for each namespace where the store has something."`
 	Again             bool              `help:"Go on with a restore of the same files that was cut, into a store where nobody wrote since. What is there as the backups have it stays."`
@@ -68,14 +65,21 @@ func (c *restoreCommand) Run(ctx context.Context, s *session) (err error) {
 	}
 	r.told.Digest = chain.Last().Digest().String()
 	r.files.of(chain)
-	if r.session, err = c.reach(ctx, s); err != nil {
-		return err
-	}
 	if encrypted := func(f archive.File) bool { return f.Encrypted() }; c.Store != "" && c.EncryptionKeyFile == "" && slices.ContainsFunc(chain.Files(), encrypted) {
 		s.remark("the backups are encrypted, and the store that is made of them is not: --encryption-key-file makes an encrypted one")
 	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	return r.run(ctx, identities)
+	complete, err := r.reach(ctx, s)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(r.run(ctx, identities), r.Close())
+	if err == nil {
+		err = complete()
+	}
+	if err != nil {
+		return err
+	}
+	return r.tell()
 }
 
 // judge refuses names that no namespace has, and files that cannot be read twice.
@@ -124,33 +128,23 @@ func (r *restorer) judge() error {
 	return nil
 }
 
-// reach is a session with the server, or with one of its own over the folder.
-func (c *restoreCommand) reach(ctx context.Context, s *session) (*session, error) {
+// reach reaches the server, or the folder with one of its own. complete is to be called behind the restore, once the session is closed.
+func (r *restorer) reach(ctx context.Context, s *session) (complete func() error, err error) {
+	c := r.command
 	if c.Store == "" {
 		if c.EncryptionKeyFile != "" {
 			return nil, usagef("--encryption-key-file goes with --store")
 		}
-		return open(&s.flags, s.in, s.out, s.notes)
+		r.session, err = open(&s.flags, s.in, s.out, s.notes)
+		return func() error { return nil }, err
 	}
-	path, ok := strings.CutPrefix(c.Store, "badger://")
-	if !ok || path == "" {
-		return nil, usagef("--store must be badger://PATH, is %q", c.Store)
-	}
-	path, err := filepath.Abs(path)
+	folder, err := c.folder()
 	if err != nil {
 		return nil, err
 	}
-	options := badgerstore.Options{}
-	if c.EncryptionKeyFile != "" {
-		if options.EncryptionKey, err = storekey.Read(c.EncryptionKeyFile); err != nil {
-			return nil, &inputError{err}
-		}
-	}
-	store, err := badgerstore.Open(path, options)
-	if err != nil {
-		return nil, fmt.Errorf("opening the store in %s: %w", path, err)
-	}
-	return s.over(ctx, store)
+	r.at = folder.at
+	r.session, err = folder.open(ctx, c, s)
+	return folder.complete, err
 }
 
 // restorer restores backups into what its session reaches.
@@ -159,6 +153,8 @@ type restorer struct {
 	command *restoreCommand
 	told    toldBackup
 	files   toldFiles
+	// at is the folder of a restore without a server.
+	at string
 	// only is the one namespace that is restored; empty: all are.
 	only string
 	// all are the namespaces of the backups, in their order, namespaces those that are restored, and within the one that is being read. newest are the revisions of aliases in the
@@ -180,10 +176,8 @@ func (r *restorer) run(ctx context.Context, identities []age.Identity) error {
 	if err := r.readable(ctx); err != nil {
 		return err
 	}
-	if !r.command.Again {
-		if err := r.nothingThere(ctx); err != nil {
-			return err
-		}
+	if err := r.mayRestore(ctx); err != nil {
+		return err
 	}
 	_, err := r.readBackups(ctx, r.command.Files, identities, "restored", r.told.Nodes, func(record *transcriptv1.ArchiveRecord, n *canonical.Stored) error {
 		switch {
@@ -216,10 +210,19 @@ func (r *restorer) run(ctx context.Context, identities []age.Identity) error {
 			return fmt.Errorf("the settings of namespace %s: %w", r.to(name), err)
 		}
 	}
-	if err := r.verified(ctx); err != nil {
-		return err
+	return r.verified(ctx)
+}
+
+// mayRestore refuses a store that has something, but for what a restore of these files may have left.
+func (r *restorer) mayRestore(ctx context.Context) error {
+	if !r.command.Again {
+		return r.nothingThere(ctx)
 	}
-	return r.tell()
+	begun, err := r.mayHaveBegun(ctx)
+	if err == nil && !begun {
+		err = inputf("--again goes on with a restore of these files that was cut, and the store has what is not of them: a namespace, an alias, or a later revision of one. Restore beside it, with --map FROM=TO")
+	}
+	return err
 }
 
 // see notes what namespaces and aliases there are.
@@ -372,7 +375,7 @@ func (r *restorer) verified(ctx context.Context) error {
 		}
 		line.show(count(report.GetNodesChecked(), "node") + " verified")
 		if report.GetDone() && report.GetProblemsFound() > 0 {
-			return fmt.Errorf("%w: transcriptd verify --store %s lists them", errProblems, r.command.Store)
+			return fmt.Errorf("%w: transcriptd verify --store %s lists them", errProblems, "badger://"+r.at)
 		}
 	}
 	return nil

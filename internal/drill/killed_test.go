@@ -91,7 +91,7 @@ func TestKilledInRestore(t *testing.T) {
 	for i := range *drills {
 		size := rand.Int64N(20 << 20)
 		offline := filepath.Join(t.TempDir(), "offline")
-		if killedOnTheWay(t, folderLarger(offline, size), killIt, p.console, "restore", p.storeFlag(offline), file) {
+		if killedOnTheWay(t, folderLarger(offline+".part", size), killIt, p.console, "restore", p.storeFlag(offline), file) {
 			t.Logf("round %d: offline, nothing was killed", i)
 		}
 		must(t, p.console, "restore", "--again", p.storeFlag(offline), file)
