@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -510,5 +511,37 @@ func TestRestoreConverts(t *testing.T) {
 	s.must("restore", file+"2", "--store", "badger://"+open)
 	if got, want := served(open, nil).shows("default"), other.shows("default"); got != want {
 		t.Errorf("not encrypted it is\n%s\nand was\n%s", got, want)
+	}
+}
+
+// TestRestoreInParts: a folder that is made is PATH.part until the restore is complete; another restore does not go on with it by itself, and
+// --again does only where all that is there is of the same files.
+func TestRestoreInParts(t *testing.T) {
+	s, dir := bundles(t), t.TempDir()
+	file, path := filepath.Join(dir, "full"), filepath.Join(dir, "store")
+	s.must("backup", "create", file, "--all")
+	nowhere := &stack{tb: t, addr: "127.0.0.1:1"}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if r := nowhere.runWith(ctx, "", "restore", file, "--store", "badger://"+path); r.code == exitOK {
+		t.Fatal("a restore that is cancelled ends well")
+	}
+	if err := os.MkdirAll(path+".part", 0o700); err != nil { // as a kill leaves it
+		t.Fatal(err)
+	}
+	if r := nowhere.run("restore", file, "--store", "badger://"+path); r.code != exitUsage || !strings.Contains(r.notes, "--again") {
+		t.Errorf("over what was cut: exit code %d, %s", r.code, r.notes)
+	}
+	nowhere.must("restore", file, "--store", "badger://"+path, "--again")
+	if _, err := os.Stat(path + ".part"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the part is there yet: %v", err)
+	}
+	nowhere.must("restore", file, "--store", "badger://"+path, "--again")
+
+	other := newStack(t)
+	other.must("restore", file)
+	other.must("put", "--text", "by somebody else", "--alias", "of/somebody")
+	if r := other.run("restore", file, "--again"); r.code != exitUsage || !strings.Contains(r.notes, "--map") {
+		t.Errorf("--again over what is not of the files: exit code %d, %s", r.code, r.notes)
 	}
 }

@@ -91,7 +91,7 @@ func walk() []walked {
 		{"bundle unbundle", "BUNDLE", own, theContexts, exitOK},
 		{"backup create", "BACKUP", own, theContexts, exitOK},
 		{"backup verify", "BACKUP", own, noServer, exitOK},
-		{"restore", "BACKUP --again", own, theContexts, exitOK},
+		{"restore", "BACKUP --store badger://BACKUP.store --again", own, noServer, exitOK},
 		{"audit verify", "testdata/audit.jsonl", own, noServer, exitOK},
 		{"audit verify", "testdata/audit-changed.jsonl", own, noServer, exitDamaged},
 		{"audit alias", "chat/planted-alias --namespace team-a testdata/audit.jsonl", foreign, noServer, exitOK},

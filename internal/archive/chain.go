@@ -86,11 +86,11 @@ func (c *Chain) Next() (*transcriptv1.ArchiveRecord, *canonical.Stored, error) {
 			if err := c.follows(f); err != nil {
 				return nil, nil, err
 			}
-			c.at++
+			c.goOn()
 			continue
 		case err == nil && record.GetPoint() != nil:
 			if c.at < len(c.files)-1 && bytes.Equal(c.files[c.at+1].Header().GetContinues(), digestBytes(f)) {
-				c.at++
+				c.goOn()
 			}
 			continue
 		}
@@ -103,6 +103,12 @@ func (c *Chain) Next() (*transcriptv1.ArchiveRecord, *canonical.Stored, error) {
 		}
 		return record, node, nil
 	}
+}
+
+// goOn goes on to the next archive.
+func (c *Chain) goOn() {
+	c.at++
+	c.checker.another()
 }
 
 func digestBytes(f *File) []byte {

@@ -13,13 +13,56 @@ type Checker struct {
 	// partial says that the archive goes on from another one, whose nodes are not known.
 	partial    bool
 	known      map[[32]byte]bool
-	namespaces map[string]map[[32]byte]bool
-	nodes      map[[32]byte]bool // of the namespace of the records
-	named      bool
-	names      map[string]bool // of the aliases of the namespace
+	namespaces map[string]*checked
+	now        *checked // of the namespace of the records
 	heads      [][]byte
 	// bundle says that there is one namespace.
 	bundle bool
+}
+
+// checked is what stands of a namespace.
+type checked struct {
+	// nodes are numbered in their order; parents has the number of each one's parent, noParent or unknownParent.
+	nodes   map[[32]byte]int32
+	parents []int32
+	// names are the aliases of the archive.
+	names map[string]bool
+}
+
+const noParent, unknownParent = -1, -2
+
+func (n *checked) has(id [32]byte) bool {
+	_, has := n.nodes[id]
+	return has
+}
+
+// add adds a node.
+func (n *checked) add(id [32]byte, parent *[32]byte) {
+	if n.has(id) {
+		return
+	}
+	at := int32(noParent)
+	if parent != nil {
+		var is bool
+		if at, is = n.nodes[*parent]; !is {
+			at = unknownParent
+		}
+	}
+	n.nodes[id] = int32(len(n.parents))
+	n.parents = append(n.parents, at)
+}
+
+// leads tells whether a node is another one or an ancestor of it, as far as is known.
+func (n *checked) leads(from, to [32]byte) bool {
+	first, is := n.nodes[from]
+	at, both := n.nodes[to]
+	if !is || !both {
+		return true
+	}
+	for at > first { // a parent has a lower number than its child
+		at = n.parents[at]
+	}
+	return at == first || at == unknownParent
 }
 
 // NewChecker judges the records behind a header.
@@ -27,7 +70,7 @@ func NewChecker(header *transcriptv1.ArchiveHeader) (*Checker, error) {
 	c := &Checker{
 		partial: len(header.GetSince()) > 0 || len(header.GetContinues()) > 0, heads: header.GetHeads(),
 		bundle: header.GetKind() == transcriptv1.ArchiveKind_ARCHIVE_KIND_BUNDLE,
-		known: map[[32]byte]bool{}, namespaces: map[string]map[[32]byte]bool{},
+		known:  map[[32]byte]bool{}, namespaces: map[string]*checked{},
 	}
 	for _, id := range header.GetKnown() {
 		k, err := id32(id)
@@ -68,8 +111,8 @@ func (c *Checker) Finish() error {
 }
 
 func (c *Checker) has(id [32]byte) bool {
-	for _, nodes := range c.namespaces {
-		if nodes[id] {
+	for _, n := range c.namespaces {
+		if n.has(id) {
 			return true
 		}
 	}
@@ -77,22 +120,29 @@ func (c *Checker) has(id [32]byte) bool {
 }
 
 // stands tells whether a node of the namespace stands before the record, as far as can be told.
-func (c *Checker) stands(id [32]byte) bool { return c.partial || c.nodes[id] || c.known[id] }
+func (c *Checker) stands(id [32]byte) bool { return c.partial || c.now.has(id) || c.known[id] }
 
 func (c *Checker) namespace(n *transcriptv1.ArchiveNamespace) error {
-	if c.bundle && c.named {
+	if c.bundle && c.now != nil {
 		return broken("a bundle with more than one namespace")
 	}
-	c.named, c.names = true, map[string]bool{}
-	if c.nodes = c.namespaces[n.GetName()]; c.nodes == nil {
-		c.nodes = map[[32]byte]bool{}
-		c.namespaces[n.GetName()] = c.nodes
+	if c.now = c.namespaces[n.GetName()]; c.now == nil {
+		c.now = &checked{nodes: map[[32]byte]int32{}, names: map[string]bool{}}
+		c.namespaces[n.GetName()] = c.now
 	}
 	return nil
 }
 
+// another goes on with another archive, which may have the same aliases.
+func (c *Checker) another() {
+	for _, n := range c.namespaces {
+		clear(n.names)
+	}
+	c.now = nil
+}
+
 func (c *Checker) node(n *transcriptv1.ArchivedNode) (*canonical.Stored, error) {
-	if !c.named {
+	if c.now == nil {
 		return nil, broken("a node without a namespace")
 	}
 	node, err := ParseNode(n)
@@ -106,7 +156,10 @@ func (c *Checker) node(n *transcriptv1.ArchivedNode) (*canonical.Stored, error) 
 	if id := node.Envelope.CoversThrough; id != nil && !c.stands(*id) && len(c.known) == 0 {
 		return nil, broken("node %x: the last node that it covers, %x, does not stand before it", node.ID, *id)
 	}
-	c.nodes[node.ID] = true
+	if parent, covers := node.Envelope.Parent, node.Envelope.CoversThrough; parent != nil && covers != nil && !c.now.leads(*covers, *parent) {
+		return nil, broken("node %x: the last node that it covers, %x, is no ancestor of it", node.ID, *covers)
+	}
+	c.now.add(node.ID, node.Envelope.Parent)
 	return node, nil
 }
 
@@ -146,16 +199,16 @@ func checkCopies(node *canonical.Stored, c *transcriptv1.CompactionCopies) error
 
 func (c *Checker) alias(a *transcriptv1.ArchiveAlias) error {
 	switch {
-	case !c.named:
+	case c.now == nil:
 		return broken("an alias without a namespace")
 	case a.GetName() == "":
 		return broken("an alias without a name")
-	case c.names[a.GetName()]:
+	case c.now.names[a.GetName()]:
 		return broken("an alias stands there twice")
 	case len(a.GetStates()) == 0:
 		return broken("an alias without a state")
 	}
-	c.names[a.GetName()] = true
+	c.now.names[a.GetName()] = true
 	before := int64(0)
 	for _, s := range a.GetStates() {
 		if s.GetRevision() <= before {
