@@ -55,8 +55,8 @@ func (c *Client) Backup(ctx context.Context, b Backup) iter.Seq2[*transcriptv1.B
 }
 
 // Restore sets what an archive has of the namespace itself, nil for nothing, and aliases with their histories and revisions: at most 1,000 with
-// 10,000 states in all. Nodes are put before, with PutArchived. An alias goes forward alone: what is there with a lower revision is replaced,
-// and what is there as the archive has it stays. It tells how many were set. Errors: ErrNodeNotFound, ErrAliasMoved, ErrSettingsChanged and others.
+// 10,000 states in all. Nodes are put before, with PutArchived. An alias goes forward alone: what is there is replaced if it is
+// of the past of the archived one, and stays if it is as the archive has it; else that is ErrAliasMoved. It tells how many were set. Errors: ErrNodeNotFound, ErrAliasMoved, ErrSettingsChanged and others.
 func (c *Client) Restore(ctx context.Context, archived *transcriptv1.ArchiveNamespace, aliases ...*transcriptv1.ArchiveAlias) (set int, err error) {
 	res, _, err := call(ctx, c, transient, c.admin.Restore, &transcriptv1.RestoreRequest{Namespace: c.options.namespace, Archived: archived, Aliases: aliases})
 	return int(res.GetAliasesSet()), err

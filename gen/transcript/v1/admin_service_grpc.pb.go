@@ -65,19 +65,22 @@ type AdminServiceClient interface {
 	// the store waits for the client.
 	//
 	// With `since_cursor` the archive has what was put, set or deleted since another one of the same store. With
-	// `continue_cursor` it is the rest of one that was cut.
+	// `continue_cursor` it is the rest of one that was cut. A client that takes nothing for 10 seconds while others wait
+	// loses its place.
 	//
-	// Errors: INVALID_FIELD (a cursor is of another store or of another scope; the store is encrypted and `plain` is
-	// not set).
+	// Errors: INVALID_FIELD (a cursor is of another store or of another scope, or of a state that the store was put back
+	// behind; the store is encrypted and `plain` is not set), OVERLOADED (others run already), DISK_FULL (the server's
+	// folder for temporary files).
 	Backup(ctx context.Context, in *BackupRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[BackupResponse], error)
 	// Sets the settings and aliases of a namespace as an archive has them: with their histories, labels, revisions
 	// and times, deleted aliases among them. The nodes are put before, with PutArchivedNodes. An alias only goes
-	// forward: what is there with a lower revision is replaced, what is there as the archive has it stays.
+	// forward: what is there is replaced if it is of the past of the archived alias, one of its states or before them,
+	// and stays if it is as the archive has it.
 	//
 	// Atomic. Idempotent.
 	//
-	// Errors: NODE_NOT_FOUND (a state of an alias points to it), ALIAS_MOVED (an alias is there with a higher
-	// revision, or with the same one and is not the same), SETTINGS_CHANGED (the settings have a higher revision, or
+	// Errors: NODE_NOT_FOUND (a state of an alias points to it), ALIAS_MOVED (an alias is there that is neither as
+	// the archive has it nor of its past), SETTINGS_CHANGED (the settings have a higher revision, or
 	// the same one and are not the same).
 	Restore(ctx context.Context, in *RestoreRequest, opts ...grpc.CallOption) (*RestoreResponse, error)
 }
@@ -197,19 +200,22 @@ type AdminServiceServer interface {
 	// the store waits for the client.
 	//
 	// With `since_cursor` the archive has what was put, set or deleted since another one of the same store. With
-	// `continue_cursor` it is the rest of one that was cut.
+	// `continue_cursor` it is the rest of one that was cut. A client that takes nothing for 10 seconds while others wait
+	// loses its place.
 	//
-	// Errors: INVALID_FIELD (a cursor is of another store or of another scope; the store is encrypted and `plain` is
-	// not set).
+	// Errors: INVALID_FIELD (a cursor is of another store or of another scope, or of a state that the store was put back
+	// behind; the store is encrypted and `plain` is not set), OVERLOADED (others run already), DISK_FULL (the server's
+	// folder for temporary files).
 	Backup(*BackupRequest, grpc.ServerStreamingServer[BackupResponse]) error
 	// Sets the settings and aliases of a namespace as an archive has them: with their histories, labels, revisions
 	// and times, deleted aliases among them. The nodes are put before, with PutArchivedNodes. An alias only goes
-	// forward: what is there with a lower revision is replaced, what is there as the archive has it stays.
+	// forward: what is there is replaced if it is of the past of the archived alias, one of its states or before them,
+	// and stays if it is as the archive has it.
 	//
 	// Atomic. Idempotent.
 	//
-	// Errors: NODE_NOT_FOUND (a state of an alias points to it), ALIAS_MOVED (an alias is there with a higher
-	// revision, or with the same one and is not the same), SETTINGS_CHANGED (the settings have a higher revision, or
+	// Errors: NODE_NOT_FOUND (a state of an alias points to it), ALIAS_MOVED (an alias is there that is neither as
+	// the archive has it nor of its past), SETTINGS_CHANGED (the settings have a higher revision, or
 	// the same one and are not the same).
 	Restore(context.Context, *RestoreRequest) (*RestoreResponse, error)
 	mustEmbedUnimplementedAdminServiceServer()

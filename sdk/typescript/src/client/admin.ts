@@ -144,8 +144,8 @@ export abstract class Administration extends Compactions {
 
   /**
    * Sets aliases as an archive has them, with their histories and revisions, and what it has of the namespace itself: at most 1,000 aliases with
-   * 10,000 states in all. Nodes are put before, with putArchived. An alias goes forward alone: what is there with a lower revision is replaced,
-   * and what is there as the archive has it stays. Resolves to how many were set.
+   * 10,000 states in all. Nodes are put before, with putArchived. An alias goes forward alone: what is there is replaced if it is of
+   * the past of the archived one, and stays if it is as the archive has it; else that is ALIAS_MOVED. Resolves to how many were set.
    */
   async restore(
     aliases: readonly MessageInitShape<typeof ArchiveAliasSchema>[],

@@ -115,8 +115,8 @@ class Admin(Calls):
 
     async def restore(self, *aliases: v1.ArchiveAlias, archived: v1.ArchiveNamespace | None = None) -> int:
         """Sets aliases as an archive has them, with their histories and revisions, and what it has of the namespace itself: at most 1,000 aliases
-        with 10,000 states in all. Nodes are put before, with put_archived. An alias goes forward alone: what is there with a lower revision is
-        replaced, and what is there as the archive has it stays. Returns how many were set.
+        with 10,000 states in all. Nodes are put before, with put_archived. An alias goes forward alone: what is there is replaced if it is of
+        the past of the archived one, and stays if it is as the archive has it; else AliasMovedError. Returns how many were set.
         """
         wire = _check.instances("aliases", aliases, v1.ArchiveAlias)
         if archived is not None:
