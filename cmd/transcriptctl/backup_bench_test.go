@@ -149,7 +149,7 @@ func (s *stack) putsFor(b *testing.B, source *turns.Source, long time.Duration) 
 	chain, rpc := source.Chain(), transcriptv1.NewTranscriptServiceClient(conn)
 	began := time.Now()
 	for due := began; due.Before(began.Add(long)); due = due.Add(5 * time.Millisecond) {
-		time.Sleep(time.Until(due))
+		<-time.After(time.Until(due))
 		if _, err := chain.Put(b.Context(), rpc); err != nil {
 			b.Fatal(err)
 		}
