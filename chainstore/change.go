@@ -152,6 +152,8 @@ type AliasChange struct {
 	// Labels replace the alias's labels if SetLabels is true; else they stay (an alias that is created has none).
 	Labels    map[string]string
 	SetLabels bool
+	// Forget, of a change that deletes, deletes the history too, also where the alias is deleted already: the name is forgotten at once.
+	Forget bool
 }
 
 // Committed is what a change did.
@@ -188,6 +190,9 @@ type PutAlias struct {
 // is asked only for Extends: whether the alias's head is reached from Condition.Head by plain appends.
 func (a *AliasChange) Holds(now *AliasNow, target *ID, extends func() (bool, error)) (bool, error) {
 	c := &a.Condition
+	if a.Forget && target == nil && now.Revision == 0 { // it is forgotten
+		return true, nil
+	}
 	if c.Revision != 0 {
 		return a.holdsAt(now, target), nil
 	}
@@ -226,7 +231,7 @@ func (a *AliasChange) holdsAt(now *AliasNow, target *ID) bool {
 // Leaves tells whether the alias is already as the change leaves it: such a change changes nothing, and the revision stays.
 func (a *AliasChange) Leaves(now *AliasNow, target *ID) bool {
 	if target == nil {
-		return !now.Exists
+		return !now.Exists && (!a.Forget || now.Revision == 0)
 	}
 	return now.Exists && now.Head == *target && (!a.SetLabels || maps.Equal(now.Labels, a.Labels))
 }

@@ -65,7 +65,7 @@ type ExportedAlias struct {
 	Name     string
 	Labels   map[string]string
 	Revision int64
-	// States are as AliasHistory has them: the present one first. The oldest is no deletion: of one that is deleted, the state before is
-	// there, however old it is.
+	// States are as AliasHistory has them: the present one first. The oldest is no deletion; of a name that is forgotten there is its deletion
+	// alone.
 	States []AliasState
 }

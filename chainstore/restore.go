@@ -33,15 +33,15 @@ const MaxRestoredRevision = 1 << 62
 // ErrBadExport is the error of an alias that is not as an Exporter gives it. The server has judged it before.
 var ErrBadExport = errors.New("an alias that no store exports")
 
-// Judge is ErrBadExport where an alias has no states, or too many, where it begins with a deletion or has two in a row, or where
-// revisions do not grow.
+// Judge is ErrBadExport where an alias has no states, or too many, where it begins with a deletion, which a forgotten one alone may be, or has two
+// in a row, or where revisions do not grow.
 func (a *ExportedAlias) Judge() error {
 	if len(a.States) == 0 || len(a.States) > MaxHistory || a.Name == "" || a.Revision > MaxRestoredRevision || a.Revision < a.States[0].Revision || a.States[0].Deleted && len(a.Labels) > 0 {
 		return ErrBadExport
 	}
 	for i := range a.States {
 		s, first := &a.States[i], i == len(a.States)-1
-		if s.Revision < 1 || s.At < 0 || s.Deleted && (first || a.States[i+1].Deleted) || !first && s.Revision <= a.States[i+1].Revision {
+		if s.Revision < 1 || s.At < 0 || s.Deleted && (first && i > 0 || !first && a.States[i+1].Deleted) || !first && s.Revision <= a.States[i+1].Revision {
 			return ErrBadExport
 		}
 	}

@@ -30,6 +30,7 @@ type Store interface {
 	NamespaceKeeper
 	Exporter
 	Restorer
+	Collector
 	// Info tells which store this is, of what engine: always the same until Close, and its ID for ever.
 	Info() Info
 	// Stats counts a namespace.
@@ -66,7 +67,8 @@ type ChainReader interface {
 	ChainNamed(ctx context.Context, namespace string, head Ref, limit int) (chain Chain, names []string, more bool, err error)
 }
 
-// Chain is a head and its path. Nodes are immutable, so a Chain stays true for as long as it is kept.
+// Chain is a head and its path. Nodes are immutable, so a Chain stays true for as long as it is kept. Once its head was deleted, which only
+// happens to one that nothing refers to (Collector), its methods may fail with ErrNodeNotFound.
 type Chain interface {
 	// Head is the head's header. The caller must not change it.
 	Head() *Header
@@ -337,7 +339,7 @@ const (
 )
 
 // Forgotten tells whether a state of an alias that lasted from one time to another is forgotten, and all before it: a deletion that
-// lasted longer than MaxHistoryAge. Until it is set again, such a name is as one that never was set.
+// lasted longer than MaxHistoryAge. A deletion that asked for it (AliasChange.Forget) is forgotten at once. Until it is set again, such a name is as one that never was set.
 //
 // The revisions of a name that never was set, or is forgotten, begin above the floor of its namespace: the highest revision of
 // any name that was forgotten there when it was set again, or of which a store kept nothing. So no name has a revision twice, and
@@ -372,7 +374,7 @@ type Info struct {
 // Stats counts a namespace.
 type Stats struct {
 	Nodes, Messages, MessageBytes, Aliases int64
-	// Roots are nodes without a parent; Forks are children of a node after its first.
+	// Roots are nodes without a parent; Forks are nodes that were put behind a parent that had a child before.
 	Roots, Forks int64
 }
 

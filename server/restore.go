@@ -100,7 +100,7 @@ func parseArchivedAlias(field string, in *transcriptv1.ArchiveAlias) (*chainstor
 			return nil, wire.InvalidField(field+".began_at", "must be a time from 1970 to 9999")
 		case !state.Deleted && len(s.GetNode()) != len(state.Node):
 			return nil, wire.InvalidField(field+".node", "must be an id of 32 bytes, or empty for a deletion")
-		case state.Deleted && (i == 0 || len(in.States[i-1].GetNode()) == 0):
+		case state.Deleted && (i == 0 && len(in.States) > 1 || i > 0 && len(in.States[i-1].GetNode()) == 0):
 			return nil, wire.InvalidField(field+".node", "must not be empty, but behind a state in which the alias was there")
 		case state.Revision < 1 || i > 0 && state.Revision <= in.States[i-1].GetRevision():
 			return nil, wire.InvalidField(field+".revision", "must be 1 or more, and more than that of the state before")

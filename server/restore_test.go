@@ -160,7 +160,7 @@ func TestRestoreRefused(t *testing.T) {
 			_, err := r.admin.Restore(r.ctx(), req)
 			r.fails(err, codes.InvalidArgument, "LIMIT_EXCEEDED", "aliases")
 		}
-		_, err := r.admin.Restore(r.ctx(), of(alias(gone(1))))
+		_, err := r.admin.Restore(r.ctx(), of(alias(gone(1), state(2))))
 		r.fails(err, codes.InvalidArgument, "INVALID_FIELD", "aliases[0].states[0].node")
 		unknown := state(2)
 		unknown.Node = make([]byte, 32)

@@ -73,10 +73,10 @@ func (s *callStore) during(call func()) []string {
 // engine's database, and TokenKeys, of which a server asks once an hour.
 var (
 	countedCalls = []string{
-		"Alias", "AliasHistory", "Aliases", "Calls", "Chain", "ChainNamed", "Children", "Commit", "Compactions", "ExportAliases", "ExportNodes", "Find", "FirstWhere",
+		"Alias", "AliasHistory", "Aliases", "Calls", "Chain", "ChainNamed", "Children", "Collect", "Commit", "Compactions", "ExportAliases", "ExportNodes", "Find", "FirstWhere",
 		"Headers", "Namespaces", "Nodes", "NoteEras", "Point", "Restore", "Rows", "SetSettings", "Settings", "SpawnDepth", "Spawned", "Stats", "Tables", "Verify", "WithCalls",
 	}
-	freeCalls = []string{"After", "Close", "Compaction", "Era", "Head", "Info", "Runs", "TokenKeys"}
+	freeCalls = []string{"After", "Close", "Compaction", "Era", "Head", "Hold", "Info", "Runs", "TokenKeys"}
 )
 
 func (s *callStore) Commit(ctx context.Context, ns string, change *chainstore.Change) (*chainstore.Committed, error) {
@@ -155,6 +155,11 @@ func (s *callStore) Restore(ctx context.Context, ns string, r *chainstore.Restor
 func (s *callStore) SetSettings(ctx context.Context, ns string, change chainstore.SettingsChange) (chainstore.SettingsNow, error) {
 	s.ask("SetSettings")
 	return s.Store.SetSettings(ctx, ns, change)
+}
+
+func (s *callStore) Collect(ctx context.Context, ns string, c chainstore.Collection, report func(chainstore.Collected) error) error {
+	s.ask("Collect")
+	return s.Store.Collect(ctx, ns, c, report)
 }
 
 func (s *callStore) NoteEras(ctx context.Context) error {

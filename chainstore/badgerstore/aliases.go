@@ -1,10 +1,7 @@
 package badgerstore
 
 import (
-	"cmp"
 	"context"
-	"math"
-	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
@@ -19,7 +16,7 @@ func (s *Store) Alias(ctx context.Context, namespace, name string) (out *chainst
 		switch {
 		case err != nil:
 			return err
-		case !found, chainstore.Forgotten(a.Deleted, a.MovedAt, now):
+		case !found, a.IsForgotten(now):
 			return chainstore.ErrAliasNotFound
 		case a.Deleted:
 			return deleted(v, name, a)
@@ -195,7 +192,7 @@ func (s *Store) AliasHistory(ctx context.Context, namespace, name string) (state
 		if err != nil {
 			return err
 		}
-		if !found || chainstore.Forgotten(a.Deleted, a.MovedAt, now) {
+		if !found || a.IsForgotten(now) {
 			return chainstore.ErrAliasNotFound
 		}
 		states, err = aliasStates(ctx, v, name, a, now)
@@ -206,51 +203,19 @@ func (s *Store) AliasHistory(ctx context.Context, namespace, name string) (state
 
 // aliasStates are the present state of an alias and those it left, as far as they are told.
 func aliasStates(ctx context.Context, v *snapshot.Snapshot, name string, a *layout.AliasRow, now int64) (states []chainstore.AliasState, err error) {
-	past, err := pastStates(ctx, v, name, a.States)
+	told, _, err := v.PastStates(ctx, name, a, now)
 	if err != nil {
 		return nil, err
 	}
-	st := layout.PastState{Deleted: a.Deleted, Number: a.States, Began: a.MovedAt, At: a.At, Revision: a.Began}
-	for {
+	present := layout.PastState{Deleted: a.Deleted, Number: a.States, Began: a.MovedAt, At: a.At, Revision: a.Began}
+	for _, st := range append([]layout.PastState{present}, told...) {
 		shown, err := stateOf(v, &st)
 		if err != nil {
 			return nil, err
 		}
 		states = append(states, shown)
-		if len(past) == 0 || len(states) == chainstore.MaxHistory || now-st.Began > chainstore.MaxHistoryAge {
-			return states, nil
-		}
-		ended := st.Began
-		if st, past = past[0], past[1:]; chainstore.Forgotten(st.Deleted, st.Began, ended) {
-			return states, nil
-		}
 	}
-}
-
-// pastStates reads the states of an alias before its present one, latest first: ErrCorrupt where two have one number, or one has
-// a number that is yet to come.
-func pastStates(ctx context.Context, v *snapshot.Snapshot, name string, present uint64) (past []layout.PastState, err error) {
-	if present <= 1 {
-		return nil, nil
-	}
-	prefix := layout.HistoryKey(v.Namespace, name, 0)
-	prefix = prefix[:len(prefix)-1]
-	_, _, err = v.Walk(ctx, prefix, nil, math.MaxInt, func(key, value []byte) error {
-		if len(key) != len(prefix)+1 {
-			return nil // of a longer name, were there one with a zero byte
-		}
-		st, err := layout.ParsePastState(value)
-		past = append(past, st)
-		return err
-	})
-	slices.SortFunc(past, func(a, b layout.PastState) int { return cmp.Compare(b.Number, a.Number) })
-	for _, st := range past {
-		if err == nil && st.Number >= present {
-			err = layout.CorruptValue(layout.TableHistory)
-		}
-		present = st.Number
-	}
-	return past, err
+	return states, nil
 }
 
 func stateOf(v *snapshot.Snapshot, st *layout.PastState) (chainstore.AliasState, error) {

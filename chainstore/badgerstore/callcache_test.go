@@ -177,7 +177,7 @@ func TestSegmentsAreReadInAgain(t *testing.T) {
 		if !keepsCalls(s, in) {
 			t.Fatalf("round %d: not kept after %d questions", round, cache.ReadInAfter)
 		}
-		s.source.Caches.Forget(0, in.Namespace, in.Segment, math.MaxUint32)
+		s.source.Caches.Forget(0, &cache.Forgotten{Namespace: in.Namespace, From: map[uint64]uint32{in.Segment: math.MaxUint32}})
 	}
 	if n, _ := repeated(t, s, end, "call 3", "new 0 0", "new 1 7", "other"); n != 3 {
 		t.Errorf("%d repeated ids", n)

@@ -2,6 +2,7 @@ package badgerstore
 
 import (
 	"context"
+	"errors"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
@@ -142,5 +143,17 @@ func (c *chain) read(ctx context.Context, f func(*snapshot.Snapshot) error) erro
 		return err
 	}
 	defer v.Close()
-	return f(v)
+	return c.unlessGone(v, f(v))
+}
+
+// unlessGone is the error of a read of the chain: that the head is not there, where it was deleted since it was found.
+func (c *chain) unlessGone(v *snapshot.Snapshot, err error) error {
+	if !errors.Is(err, chainstore.ErrCorrupt) {
+		return err
+	}
+	at, found, lookup := v.PlaceOf(c.Header.ID)
+	if lookup == nil && (!found || at != c.At) {
+		return chainstore.ErrNodeNotFound
+	}
+	return err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/commit"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
+	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
 	"github.com/transcriptd/transcriptd/internal/badgerdb"
@@ -112,7 +113,7 @@ func (r *restless) Commit(ctx context.Context, namespace string, change *chainst
 // forget makes the caches forget a part of a segment, which is as it was.
 func (r *restless) forget(ctx context.Context, namespace string, segment uint64, from uint32) error {
 	return r.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {
-		r.source.Caches.Forget(v.Seen, v.Namespace, segment, from)
+		r.source.Caches.Forget(v.Seen, &cache.Forgotten{Namespace: v.Namespace, From: map[uint64]uint32{segment: from}})
 		return nil
 	})
 }

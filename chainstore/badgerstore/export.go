@@ -97,6 +97,9 @@ func (p *exportPage) read(ctx context.Context) (nodes []chainstore.ExportedNode,
 		if err != nil {
 			return nil, nil, err
 		}
+		if one == nil {
+			continue
+		}
 		nodes = append(nodes, *one)
 		p.before, p.at, size = one, at, size+one.Size()
 	}
@@ -108,13 +111,10 @@ func cursorOf(at chainstore.Place, prefix int, namespace uint32) []byte {
 	return layout.PlaceKey(namespace, layout.TableNodes, at)[prefix:]
 }
 
-// node reads the row at the cursor, which it leaves behind it.
+// node reads the row at the cursor, which it leaves behind it; nil at a place that is only not to be used again.
 func (p *exportPage) node(cur *snapshot.Cursor, at chainstore.Place) (*chainstore.ExportedNode, error) {
 	row, _, present, err := cur.Whole(at, nil)
-	if err == nil && !present {
-		err = layout.Dangling(layout.TableNodes)
-	}
-	if err != nil {
+	if err != nil || !present {
 		return nil, err
 	}
 	out := &chainstore.ExportedNode{Payload: row.Payload, Metadata: row.Metadata, Details: row.Details}
@@ -228,7 +228,7 @@ func (s *Store) exportNamespace(ctx context.Context, v *snapshot.Snapshot, name 
 		if err != nil {
 			return err
 		}
-		if after == 0 && chainstore.Forgotten(a.Deleted, a.MovedAt, now) {
+		if after == 0 && a.IsForgotten(now) {
 			continue
 		}
 		one.Labels, one.Revision = a.Labels, a.Revision
@@ -246,7 +246,7 @@ func (s *Store) exportNamespace(ctx context.Context, v *snapshot.Snapshot, name 
 func forgottenFloor(ctx context.Context, v *snapshot.Snapshot, floor, now int64) (int64, error) {
 	err := v.Scan(ctx, layout.TableKey(v.Namespace, layout.TableAliases), nil, func(_, value []byte) error {
 		a, err := layout.ParseAlias(value)
-		if err == nil && chainstore.Forgotten(a.Deleted, a.MovedAt, now) {
+		if err == nil && a.IsForgotten(now) {
 			floor = max(floor, a.Revision)
 		}
 		return err
@@ -256,17 +256,9 @@ func forgottenFloor(ctx context.Context, v *snapshot.Snapshot, floor, now int64)
 
 // exportedStates are the states of an alias that an export has.
 func exportedStates(ctx context.Context, v *snapshot.Snapshot, name string, a *layout.AliasRow, now int64) ([]chainstore.AliasState, error) {
+	if a.IsForgotten(now) {
+		return []chainstore.AliasState{{Revision: a.Began, Deleted: true, At: a.MovedAt}}, nil
+	}
 	states, err := aliasStates(ctx, v, name, a, now)
-	if err != nil || !a.Deleted || len(states) > 1 {
-		return chainstore.Begun(states), err
-	}
-	past, err := pastStates(ctx, v, name, a.States)
-	if err == nil && len(past) == 0 {
-		err = layout.Missing(layout.TableHistory)
-	}
-	if err != nil {
-		return nil, err
-	}
-	before, err := stateOf(v, &past[0])
-	return append(states, before), err
+	return chainstore.Begun(states), err
 }

@@ -9,11 +9,14 @@ import (
 	"os"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/commit"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/verify"
+	"github.com/transcriptd/transcriptd/chainstore/internal/hold"
 )
 
 var _ chainstore.Store = (*Store)(nil)
@@ -79,6 +82,9 @@ type Store struct {
 	committer *commit.Committer
 	// exportReach is chainstore.ExportReach; a field so that tests can have less.
 	exportReach int
+	// gate keeps a collection from deleting; collecting is held by the one that is at work.
+	gate       hold.Gate
+	collecting *semaphore.Weighted
 }
 
 // Reads counts what was asked of the database since Open, for tests and metrics: gets of a key, seeks, and steps to the
@@ -116,6 +122,11 @@ func (s *Store) Commit(ctx context.Context, namespace string, change *chainstore
 
 // Verify checks a namespace, or the whole store; see chainstore.Verifier.
 func (s *Store) Verify(ctx context.Context, check chainstore.Check, judge chainstore.Judge, report func(chainstore.VerifyReport) error) error {
+	release, err := s.gate.Hold(ctx) // what it sums up of nodes and of rows must be of the same nodes
+	if err != nil {
+		return err
+	}
+	defer release()
 	v := verify.Verifier{Source: s.source, Now: s.now, Judge: judge, Report: report}
 	return v.Verify(ctx, check)
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
 
-// alias is a name that was set at least once: all its states since it was forgotten, the present one last. A nil alias never was.
+// alias is a name that was set at least once: all its states since it was forgotten, the present one last. A nil alias never was, and of one
+// that was deleted with its history there is the deletion alone.
 type alias struct {
 	name   string
 	labels map[string]string
@@ -36,7 +37,7 @@ func (a *alias) head() chainstore.ID { return a.present().Node }
 
 // forgotten tells whether it is as a name that never was set.
 func (a *alias) forgotten(now int64) bool {
-	return a == nil || chainstore.Forgotten(a.present().Deleted, a.present().At, now)
+	return a == nil || !a.exists() && len(a.states) == 1 || chainstore.Forgotten(a.present().Deleted, a.present().At, now)
 }
 
 // now is the alias as a change finds it.
@@ -65,6 +66,14 @@ func (a *alias) push(target *node, now int64) {
 		st.Node = target.id()
 	}
 	a.states = append(a.states, st)
+}
+
+// forget deletes it, if it is there, with its history.
+func (a *alias) forget(now int64) {
+	if a.exists() {
+		a.push(nil, now)
+	}
+	a.states, a.labels = []chainstore.AliasState{a.present()}, nil
 }
 
 // Alias returns an alias; see chainstore.AliasReader.

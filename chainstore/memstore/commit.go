@@ -10,10 +10,6 @@ import (
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
 
-// renewAfter is the age in milliseconds from which on putting a node again renews the time of its last put: half of
-// the grace period of collection.
-const renewAfter = 12 * 60 * 60 * 1000
-
 // Commit applies a change; see chainstore.Writer.
 func (s *Store) Commit(ctx context.Context, name string, change *chainstore.Change) (*chainstore.Committed, error) {
 	ns, unlock, err := s.read(ctx, name)
@@ -26,6 +22,7 @@ func (s *Store) Commit(ctx context.Context, name string, change *chainstore.Chan
 		return nil, err
 	}
 	s.point++
+	s.name(ns, p)
 	out := p.apply()
 	if len(ns.nodes)+len(ns.aliases) > 0 {
 		s.namespaces[name] = ns
@@ -123,7 +120,7 @@ func (p *plan) parent(i int) (*node, error) {
 
 func (p *plan) build(in *chainstore.NewNode, id chainstore.ID, parent *node) (*node, error) {
 	n := &node{
-		parent: parent, lastPut: p.now, point: p.point,
+		parent: parent, point: p.point,
 		payload: slices.Clone(in.Payload), metadata: slices.Clone(in.Metadata), details: slices.Clone(in.Details),
 		facts: copyFacts(in.Messages), variables: slices.Clone(in.Variables), outcome: in.Outcome,
 	}
@@ -142,6 +139,9 @@ func (p *plan) build(in *chainstore.NewNode, id chainstore.ID, parent *node) (*n
 	if in.SpawnedFrom != nil {
 		from := *in.SpawnedFrom
 		h.SpawnedFrom = &from
+	}
+	if n.lastPut = h.FirstPut; p.now-n.lastPut > chainstore.RenewAfter { // one that was put elsewhere long ago is put now
+		n.lastPut = p.now
 	}
 	if err := n.derive(h, p.isFork(parent)); err != nil {
 		return nil, err
@@ -310,7 +310,7 @@ func (p *plan) apply() *chainstore.Committed {
 		}
 		if p.created[i] {
 			p.ns.add(n)
-		} else if p.now-n.lastPut > renewAfter {
+		} else if p.now-n.lastPut > chainstore.RenewAfter {
 			n.lastPut = p.now
 		}
 	}
@@ -362,7 +362,8 @@ func (p *plan) repeats() bool {
 func (ns *namespace) add(n *node) {
 	ns.nodes[n.id()] = n
 	ns.order = append(ns.order, n)
-	n.run = uint64(len(ns.order))
+	ns.puts++
+	n.number, n.run = ns.puts, ns.puts
 	if n.parent == nil {
 		return
 	}
@@ -385,6 +386,11 @@ func (ns *namespace) move(c *chainstore.AliasChange, target *node, at int64) cha
 	}
 	a.revision++
 	out.Revised, out.Revision = true, a.revision
+	if c.Forget && target == nil {
+		out.Changed = now.Exists
+		a.forget(at)
+		return out
+	}
 	if out.Changed = target == nil || !now.Exists || target.id() != now.Head; out.Changed {
 		a.push(target, at)
 	}

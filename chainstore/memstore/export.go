@@ -28,7 +28,7 @@ func (s *Store) Era(ctx context.Context, _ chainstore.Point) (era chainstore.Era
 	return era, ctx.Err()
 }
 
-// ExportNodes returns nodes in the order in which they were put; see chainstore.Exporter. A cursor is how many stand before the page.
+// ExportNodes returns nodes in the order in which they were put; see chainstore.Exporter. A cursor is the number of the node before the page.
 func (s *Store) ExportNodes(
 	ctx context.Context, name string, span chainstore.ExportSpan, cursor []byte, limit int,
 ) (nodes []chainstore.ExportedNode, next []byte, err error) {
@@ -39,23 +39,23 @@ func (s *Store) ExportNodes(
 	defer unlock()
 	from := uint64(0)
 	if cursor != nil {
-		if len(cursor) != 8 || binary.BigEndian.Uint64(cursor) > uint64(len(ns.order)) {
+		if len(cursor) != 8 || binary.BigEndian.Uint64(cursor) > ns.puts {
 			return nil, nil, chainstore.ErrBadCursor
 		}
 		from = binary.BigEndian.Uint64(cursor)
 	}
-	size := 0
-	for i, n := range ns.order[from:] {
-		if n.point <= span.After || n.point > span.Through {
+	size, last := 0, from
+	for _, n := range ns.order {
+		if n.number <= from || n.point <= span.After || n.point > span.Through {
 			continue
 		}
 		if len(nodes) > 0 && size >= limit {
-			return nodes, binary.BigEndian.AppendUint64(nil, from+uint64(i)), nil
+			return nodes, binary.BigEndian.AppendUint64(nil, last), nil
 		}
 		one := chainstore.ExportedNode{
 			Header: n.header, Payload: slices.Clone(n.payload), Metadata: slices.Clone(n.metadata), Details: slices.Clone(n.details), Parent: idOf(n.parent), Covers: idOf(n.covers),
 		}
-		nodes, size = append(nodes, one), size+one.Size()
+		nodes, size, last = append(nodes, one), size+one.Size(), n.number
 	}
 	return nodes, nil, nil
 }
@@ -98,9 +98,8 @@ func (s *Store) ExportAliases(
 
 // exported are the states that an export has.
 func (a *alias) exported(now int64) []chainstore.AliasState {
-	states := a.told(now)
-	if len(states) == 1 && states[0].Deleted {
-		return append(states, a.states[len(a.states)-2])
+	if a.forgotten(now) {
+		return []chainstore.AliasState{a.present()}
 	}
-	return chainstore.Begun(states)
+	return chainstore.Begun(a.told(now))
 }

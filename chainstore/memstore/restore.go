@@ -54,6 +54,7 @@ func (s *Store) Restore(ctx context.Context, name string, r *chainstore.Restored
 	if settings == ns.settings && len(due) == 0 && r.Floor <= ns.floor {
 		return 0, nil
 	}
+	s.nameRestored(ns, r)
 	s.point++
 	ns.settings, ns.floor = settings, max(ns.floor, r.Floor)
 	for _, a := range due {

@@ -7,7 +7,10 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/internal/hold"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
 
@@ -22,9 +25,14 @@ type Store struct {
 	now func() time.Time
 	id  chainstore.StoreID
 
-	mu         sync.Mutex
-	closed     bool
-	point      chainstore.Point // the changes so far
+	gate       hold.Gate
+	collecting *semaphore.Weighted
+
+	mu     sync.Mutex
+	closed bool
+	point  chainstore.Point // the changes so far
+	// sweeping is the collection under way; nil without one.
+	sweeping   *sweeping
 	namespaces map[string]*namespace
 	keys       chainstore.TokenKeys
 }
@@ -32,8 +40,9 @@ type Store struct {
 // namespace is a tenant's world. A namespace that was never written to has no entry in Store.
 type namespace struct {
 	nodes map[chainstore.ID]*node
-	// order has every node in the order of the first puts, so a parent before its children.
+	// order has every node in the order of the first puts, so a parent before its children; puts counts those that were ever put.
 	order   []*node
+	puts    uint64
 	aliases map[string]*alias
 	// floor is the highest revision of any name that was forgotten when it was set again.
 	floor    int64
@@ -54,14 +63,18 @@ type node struct {
 	// compaction is nil but for compaction nodes; covers is then the node that Covers names.
 	compaction *chainstore.Compaction
 	covers     *node
-	// run names the run of the path that the node lies in: the first node of the run, counted from 1.
+	// number counts the nodes ever put; run names the run of the path that the node lies in: the number of its first node.
+	number   uint64
 	run      uint64
 	hasChild bool
-	// lastPut is when it was last put, to within renewAfter; milliseconds since the epoch.
+	// lastPut is when it was last put, to within chainstore.RenewAfter; milliseconds since the epoch.
 	lastPut int64
 	// point is the change of the store that put it.
 	point chainstore.Point
 }
+
+// forks tells whether its parent had a child before.
+func (n *node) forks() bool { return n.parent != nil && n.run == n.number }
 
 func (n *node) id() chainstore.ID { return n.header.ID }
 
@@ -70,7 +83,7 @@ func New(o Options) *Store {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Store{now: o.Now, id: chainstore.NewStoreID(), namespaces: map[string]*namespace{}}
+	return &Store{now: o.Now, id: chainstore.NewStoreID(), namespaces: map[string]*namespace{}, collecting: semaphore.NewWeighted(1)}
 }
 
 // Info tells that this is the memory engine; see chainstore.Store.
@@ -100,7 +113,6 @@ func (s *Store) Stats(ctx context.Context, name string) (chainstore.Stats, error
 }
 
 func (ns *namespace) stats() (st chainstore.Stats) {
-	seen := map[*node]bool{}
 	for _, n := range ns.order {
 		st.Nodes++
 		st.Messages += int64(len(n.header.Messages))
@@ -108,10 +120,8 @@ func (ns *namespace) stats() (st chainstore.Stats) {
 		switch {
 		case n.parent == nil:
 			st.Roots++
-		case seen[n.parent]:
+		case n.forks():
 			st.Forks++
-		default:
-			seen[n.parent] = true
 		}
 	}
 	for _, a := range ns.aliases {

@@ -70,15 +70,15 @@ func (s *Store) verify(name string, v *verification) error {
 	if err != nil {
 		return err
 	}
-	nodes, aliases := slices.Clone(ns.order), ns.aliasProblems()
+	nodes, puts, aliases := slices.Clone(ns.order), ns.puts, ns.aliasProblems()
 	unlock()
 	if v.at.end == 0 {
-		v.at.end = uint64(len(nodes))
+		v.at.end = puts
 	}
-	if v.at.next > v.at.end || v.at.end > uint64(len(nodes)) {
+	if v.at.next > v.at.end || v.at.end > puts {
 		return chainstore.ErrBadCursor
 	}
-	if err := v.nodes(nodes[:v.at.end]); err != nil {
+	if err := v.nodes(nodes); err != nil {
 		return err
 	}
 	v.at.entries += aliases.states
@@ -92,16 +92,15 @@ func (s *Store) verify(name string, v *verification) error {
 
 // nodes checks the nodes of a namespace from the position on.
 func (v *verification) nodes(nodes []*node) error {
-	v.children = map[*node]bool{}
-	for _, n := range nodes[:v.at.next] {
-		v.children[n.parent] = true
-	}
-	for _, n := range nodes[v.at.next:] {
+	for _, n := range nodes {
+		if n.number <= v.at.next || n.number > v.at.end {
+			continue
+		}
 		if err := v.ctx.Err(); err != nil {
 			return err
 		}
 		v.node(n)
-		v.at.next++
+		v.at.next = n.number
 		v.pace.Read(int64(len(n.raw) + len(n.payload) + len(n.metadata) + len(n.details)))
 		if err := v.rest(); err != nil {
 			return err
@@ -149,7 +148,6 @@ type verification struct {
 	deliver  func(chainstore.VerifyReport) error
 	pace     pace.Pace
 	now      func() time.Time
-	children map[*node]bool // parents in the namespace that had a child before
 	at       position
 	problems []chainstore.Problem
 	// reported is when there was a report last, with the cursor told, and after how many nodes.
@@ -204,7 +202,7 @@ type position struct {
 	whole     bool
 	namespace string
 	passed    bool
-	// next is the node of the namespace that is checked next, end how many it had when its check began.
+	// next is the number of the last node of the namespace that was checked, end that of the last that it ever had when its check began.
 	next, end uint64
 	// namespaces, nodes and entries are those checked so far.
 	namespaces, nodes, entries uint64
@@ -258,8 +256,6 @@ func (p *position) parse(cursor []byte) error {
 
 func (v *verification) node(n *node) {
 	v.at.nodes++
-	fork := n.parent != nil && v.children[n.parent]
-	v.children[n.parent] = true
 	found, err := v.judge(n.header, n.payload, n.metadata, idOf(n.parent), idOf(n.covers))
 	if err != nil {
 		v.problem(chainstore.ProblemContent, n, err.Error())
@@ -283,7 +279,7 @@ func (v *verification) node(n *node) {
 	again.facts, again.variables, again.outcome = withNotes(found.Messages, n.facts), found.Variables, found.Outcome
 	old := n.header
 	h := &chainstore.Header{ID: old.ID, FirstPut: old.FirstPut, Salt: old.Salt, SpawnedFrom: old.SpawnedFrom}
-	if err := again.derive(h, fork); err != nil {
+	if err := again.derive(h, n.forks()); err != nil {
 		v.problem(chainstore.ProblemContent, n, err.Error())
 	} else if !bytes.Equal(chainstore.AppendHeader(nil, h), n.raw) {
 		v.problem(chainstore.ProblemFold, n, "the header differs from what follows from the bytes and the parent")

@@ -66,6 +66,8 @@ const (
 	Export Category = "Export"
 	// Restore: aliases and settings as they were exported.
 	Restore Category = "Restore"
+	// Collect: what nobody refers to is deleted, and what is forgotten at once.
+	Collect Category = "Collect"
 	// Elsewhere: nodes that were put elsewhere, with the time of then.
 	Elsewhere Category = "Elsewhere"
 	// Mixed: changes that put nodes and at once set aliases to other nodes, or delete some.
@@ -187,7 +189,7 @@ func checks() []check {
 		roundTripChecks(), retryChecks(), conditionChecks(), batchChecks(), aliasChecks(), revisionChecks(), treeChecks(), recallChecks(),
 		spawnedChecks(), limitChecks(), concurrencyChecks(), lifecycleChecks(),
 		verifyChecks(), compactionChecks(), runChecks(), questionChecks(), randomChecks(), registerChecks(), readChecks(),
-		tokenKeyChecks(), settingsChecks(), exportChecks(), restoreChecks(),
+		tokenKeyChecks(), settingsChecks(), exportChecks(), restoreChecks(), collectChecks(),
 	} {
 		all = append(all, part...)
 	}

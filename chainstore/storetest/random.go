@@ -62,6 +62,8 @@ type program struct {
 	// ids are those of all nodes put so far, last the change before.
 	ids  []chainstore.ID
 	last *chainstore.Change
+	// gone are those of the nodes that were deleted.
+	gone []chainstore.ID
 }
 
 var (
@@ -70,7 +72,7 @@ var (
 )
 
 func (p *program) step(rt *rapid.T) error {
-	switch roll(rt, 11, "what") {
+	switch roll(rt, 13, "what") {
 	case 0:
 		p.f.clock.Advance(pick(rt, []time.Duration{
 			time.Millisecond, time.Hour, 13 * time.Hour, 46 * 24 * time.Hour,
@@ -92,10 +94,44 @@ func (p *program) step(rt *rapid.T) error {
 			return p.settle(rt)
 		}
 		return nil
+	case 11:
+		return p.collect(rt)
 	default:
 		p.last = p.change(rt)
 	}
 	return p.commit(p.last)
+}
+
+// collect collects in both, and compares how much went.
+func (p *program) collect(rt *rapid.T) error {
+	if p.f.skips(Collect) {
+		return nil
+	}
+	c := chainstore.Collection{Grace: pick(rt, []int64{0, 0, 60 * 60 * 1000, 24 * 60 * 60 * 1000}, "grace"), DryRun: roll(rt, 4, "dry run") == 0}
+	var told [2]chainstore.Collected
+	for i, s := range []chainstore.Store{p.model, p.store} {
+		err := s.Collect(p.f.ctx(), p.f.ns, c, func(now chainstore.Collected) error {
+			told[i] = chainstore.Collected{Phase: now.Phase, Nodes: now.Nodes, Messages: now.Messages, MessageBytes: now.MessageBytes}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if told[0] != told[1] {
+		return fmt.Errorf("a collection deleted %+v, want %+v", told[1], told[0])
+	}
+	if err := p.compare(p.ids); err != nil {
+		return err
+	}
+	p.ids = slices.DeleteFunc(p.ids, func(id chainstore.ID) bool {
+		_, err := p.model.Chain(p.f.ctx(), p.f.ns, idRef(id), nil)
+		if err != nil {
+			p.gone = append(p.gone, id)
+		}
+		return err != nil
+	})
+	return nil
 }
 
 func (p *program) change(rt *rapid.T) *chainstore.Change {
@@ -141,6 +177,7 @@ func (p *program) change(rt *rapid.T) *chainstore.Change {
 func (p *program) remove(rt *rapid.T, names *[]string) chainstore.AliasChange {
 	name := takeName(rt, names)
 	c := remove(name, p.condition(rt, name))
+	c.Forget = !p.f.skips(Collect) && roll(rt, 3, "forgets") == 0
 	if k := c.Condition.Kind; k == chainstore.MustNotExist || k == chainstore.Extends {
 		c.Condition = anything()
 	}
@@ -167,6 +204,9 @@ func withLabels(rt *rapid.T, c chainstore.AliasChange) chainstore.AliasChange {
 // id is that of a node, now and then of none. Late ones come more often, so that chains grow.
 func (p *program) id(rt *rapid.T) chainstore.ID {
 	n := len(p.ids)
+	if len(p.gone) > 0 && roll(rt, 20, "gone") == 19 {
+		return pick(rt, p.gone, "of the gone")
+	}
 	if n == 0 || roll(rt, 40, "unknown") == 39 {
 		return unknownID(1)
 	}

@@ -293,7 +293,7 @@ func restoredRefused(f *fixture) {
 	nameless := of(state(a, 9))
 	nameless.Name = ""
 	for i, bad := range []chainstore.ExportedAlias{
-		of(), of(gone(9)), of(state(a, 9), gone(3)), of(gone(9), gone(8), state(a, 2)), of(state(a, 3), state(a, 3)), of(state(a, 0)),
+		of(), of(state(a, 9), gone(3)), of(gone(9), gone(8), state(a, 2)), of(state(a, 3), state(a, 3)), of(state(a, 0)),
 		of(slices.Repeat([]chainstore.AliasState{state(a, 1)}, chainstore.MaxHistory+1)...), low, labelled, nameless,
 	} {
 		_, err := f.store.Restore(f.ctx(), f.ns, &chainstore.Restored{Aliases: []chainstore.ExportedAlias{bad}})

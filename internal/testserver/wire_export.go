@@ -26,3 +26,11 @@ func (w *wire) ExportNodes(context.Context, string, chainstore.ExportSpan, []byt
 func (w *wire) ExportAliases(context.Context, chainstore.Point, func(string) bool, chainstore.ExportYield) (chainstore.Point, error) {
 	return 0, errNotOnWire
 }
+
+// Collect is not on the wire.
+func (w *wire) Collect(context.Context, string, chainstore.Collection, func(chainstore.Collected) error) error {
+	return errNotOnWire
+}
+
+// Hold is not on the wire.
+func (w *wire) Hold(context.Context) (release func(), err error) { return nil, errNotOnWire }

@@ -95,7 +95,7 @@ func (c *Aliases) Tell(commit uint64, wrote []Alias) {
 	}
 }
 
-func (c *Aliases) forget(commit uint64, f Forgotten) {
+func (c *Aliases) forget(commit uint64, f *Forgotten) {
 	if c == nil {
 		return
 	}

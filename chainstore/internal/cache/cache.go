@@ -28,23 +28,22 @@ func New(s Sizes, now func() time.Time) *Caches {
 	return &Caches{Rows: newRows(s.Rows, now), Nodes: newNodes(s.Tips, s.Nodes), Aliases: newAliases(s.Aliases), Calls: newCalls(s.Calls)}
 }
 
-// Forgotten is the nodes of a segment of a namespace from a seq on, which are no more, or are others.
+// Forgotten is nodes of a namespace which are no more, or are others: by segment, those from a seq on.
 type Forgotten struct {
 	Namespace uint32
-	Segment   uint64
-	From      uint32
+	From      map[uint64]uint32
 }
 
 // holds tells whether the node at a place is among them.
 func (f *Forgotten) holds(namespace uint32, at chainstore.Place) bool {
-	return namespace == f.Namespace && at.Segment == f.Segment && at.Seq >= f.From
+	from, ok := f.From[at.Segment]
+	return ok && namespace == f.Namespace && at.Seq >= from
 }
 
-// Forget makes every cache forget the nodes of a segment from a seq on, with the aliases that point to them and the calls of
-// the segment. It is called once a commit that removed or rewrote them is durable, before any snapshot sees that. What snapshots
-// of before have read is not kept any more from then on.
-func (c *Caches) Forget(commit uint64, namespace uint32, segment uint64, from uint32) {
-	f := Forgotten{namespace, segment, from}
+// Forget makes every cache forget nodes, with the aliases that point to them and the calls of their segments. It is called once a commit
+// that removed or rewrote them is durable, before any snapshot sees that. What snapshots of before have read is not kept any more from then
+// on.
+func (c *Caches) Forget(commit uint64, f *Forgotten) {
 	c.Rows.forget(commit, f)
 	c.Nodes.forget(commit, f)
 	c.Aliases.forget(commit, f)

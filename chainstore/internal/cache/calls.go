@@ -200,11 +200,13 @@ func (c *Calls) PutRead(in Segment, s *SegmentCalls, seen uint64) {
 	c.keep(in, s)
 }
 
-func (c *Calls) forget(commit uint64, f Forgotten) {
+func (c *Calls) forget(commit uint64, f *Forgotten) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.forgotten = max(c.forgotten, commit)
-	c.segments.drop(Segment{f.Namespace, f.Segment})
+	for segment := range f.From {
+		c.segments.drop(Segment{f.Namespace, segment})
+	}
 }
 
 // about mixes both numbers, since either counts from one.

@@ -185,7 +185,7 @@ func (c *Nodes) keep(n *Node, since uint64) {
 	in.put(n.Place(), n, n.Size())
 }
 
-func (c *Nodes) forget(commit uint64, f Forgotten) {
+func (c *Nodes) forget(commit uint64, f *Forgotten) {
 	if c == nil {
 		return
 	}

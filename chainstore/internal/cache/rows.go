@@ -301,7 +301,7 @@ func (c *Rows) Metrics() Metrics {
 }
 
 // forget drops whole blocks.
-func (c *Rows) forget(commit uint64, f Forgotten) {
+func (c *Rows) forget(commit uint64, f *Forgotten) {
 	if c == nil {
 		return
 	}
@@ -309,7 +309,8 @@ func (c *Rows) forget(commit uint64, f Forgotten) {
 	defer c.mu.Unlock()
 	c.forgotten = max(c.forgotten, commit)
 	is := func(key blockKey) bool {
-		return key.namespace == f.Namespace && key.segment == f.Segment && key.number >= f.From/BlockRows
+		from, ok := f.From[key.segment]
+		return ok && key.namespace == f.Namespace && key.number >= from/BlockRows
 	}
 	c.blocks.dropWhere(is)
 	c.once.dropWhere(is)

@@ -49,8 +49,12 @@ const (
 // that were put until that state, and the aliases behind them. So no read waits for whoever takes the archive.
 func (b *Backup) Write(ctx context.Context, to io.Writer) (archive.Digest, archive.Counts, error) {
 	r := &run{Backup: b}
-	err := r.begin(ctx)
-	if err == nil {
+	release, err := b.Store.Hold(ctx) // what aliases point to is read behind them
+	if err != nil {
+		return archive.Digest{}, archive.Counts{}, err
+	}
+	defer release()
+	if err = r.begin(ctx); err == nil {
 		r.w, err = archive.NewWriter(to, r.header())
 	}
 	if err != nil {

@@ -33,7 +33,7 @@ func (p *aliasPlan) find(d *changeTxn) (err error) {
 
 // forgotten tells whether a name is as one that never was set.
 func (d *changeTxn) forgotten(row *layout.AliasRow) bool {
-	return row == nil || chainstore.Forgotten(row.Deleted, row.MovedAt, d.now)
+	return row == nil || row.IsForgotten(d.now)
 }
 
 func (d *changeTxn) conflict(p *aliasPlan, i int) (c chainstore.Conflict, failed bool, err error) {
@@ -198,11 +198,20 @@ func (d *changeTxn) move(p *aliasPlan) chainstore.PutAlias {
 		return out
 	}
 	next := layout.AliasRow{}
-	if p.row != nil {
+	switch {
+	case p.row == nil:
+	case p.row.Forgot: // its states are counted anew
+		next.Rest = p.row.Rest
+	default:
 		next = *p.row
 	}
 	next.Revision, next.Principal = d.revise(p), 0
 	out.Revised, out.Revision = true, next.Revision
+	if p.change.Forget && p.target == nil {
+		d.forget(p, &next)
+		out.Changed = p.now.Exists
+		return out
+	}
 	if out.Changed = p.target == nil || p.head == nil || p.target.At != p.head.At; out.Changed {
 		d.recordPast(p)
 		next.States++
@@ -224,6 +233,16 @@ func (d *changeTxn) move(p *aliasPlan) chainstore.PutAlias {
 	return out
 }
 
+// forget deletes an alias, which is there or was, with its history.
+func (d *changeTxn) forget(p *aliasPlan, next *layout.AliasRow) {
+	d.clear(p)
+	if !p.row.Deleted {
+		next.MovedAt, next.Began = d.now, next.Revision
+	}
+	next.Deleted, next.Forgot, next.Labels, next.At = true, true, nil, chainstore.Place{}
+	d.set(layout.AliasKey(d.ns, p.change.Name), layout.AppendAlias(nil, next))
+}
+
 // revise is the revision of a change of an alias. That of a name that never was set, or is forgotten, is above the floor.
 func (d *changeTxn) revise(p *aliasPlan) int64 {
 	if !d.forgotten(p.row) {
@@ -237,7 +256,7 @@ func (d *changeTxn) revise(p *aliasPlan) int64 {
 
 // recordPast records the state that an alias leaves, and takes it from the indexes.
 func (d *changeTxn) recordPast(p *aliasPlan) {
-	if p.row == nil {
+	if p.row == nil || p.row.Forgot {
 		return
 	}
 	name, row := p.change.Name, p.row

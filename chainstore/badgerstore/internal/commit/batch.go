@@ -27,6 +27,8 @@ type Request struct {
 	own  func(*changeTxn) error
 	held int64
 	adds bool
+	// alone says that it is in a batch of its own.
+	alone bool
 	// prepared has what was made of compaction nodes before the change was in the queue. It is not changed. last: what it
 	// does not have, the committer must make.
 	prepared map[*chainstore.NewNode]*derive.Refold
@@ -78,6 +80,9 @@ type batch struct {
 	entered map[uint32]struct{}
 	// settled says that a change of settings was tried.
 	settled bool
+	// full says that no change is taken any more: one is to be alone. swept are the nodes that it deletes.
+	full  bool
+	swept *cache.Forgotten
 	// readIn counts the rows that were read in for the cache of calls.
 	readIn int
 	// awaiting has, by spawners that were not put yet, the nodes that they spawned.
@@ -128,6 +133,7 @@ func (c *Committer) end(b *batch) {
 	clear(b.awaiting)
 	clear(b.entered)
 	b.pending, b.bytes, b.drafts, b.readIn, b.settled, b.room, b.view = nil, 0, 0, 0, false, b.room[:0], nil
+	b.full, b.swept = false, nil
 	c.spare = b
 }
 
@@ -147,6 +153,9 @@ func (b *batch) space(n int) []byte {
 // take applies a change, and answers it if it is refused. It returns false for one that has to wait for the next
 // batch.
 func (b *batch) take(r *Request) bool {
+	if b.full || r.alone && b.drafts > 0 {
+		return false
+	}
 	if !r.state.CompareAndSwap(queued, taken) {
 		return true
 	}
@@ -155,6 +164,7 @@ func (b *batch) take(r *Request) bool {
 		return true
 	}
 	b.drafts++
+	b.full = r.alone
 	b.undo.reset()
 	d := &changeTxn{batch: b, by: b.drafts, now: b.c.now(), request: r}
 	committed, err := d.run(r)
@@ -182,6 +192,7 @@ func (b *batch) take(r *Request) bool {
 
 // takeBack leaves the batch as it was before the last change.
 func (b *batch) takeBack() {
+	b.swept = nil
 	for _, u := range b.undo.writes {
 		b.bytes -= Cost(u.key, b.writes[u.key])
 		if !u.had {

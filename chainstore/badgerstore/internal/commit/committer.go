@@ -30,6 +30,8 @@ type Committer struct {
 	Queued atomic.Int64
 	// Commits are durable batches, changes the changes in them.
 	Commits, Changes atomic.Uint64
+	// sweeps counts the commits that deleted nodes.
+	sweeps atomic.Uint64
 	// closing ends the wait for room.
 	closing context.Context
 	close   context.CancelFunc
@@ -49,6 +51,8 @@ type Committer struct {
 	counters map[uint32]layout.Counters
 	// settings are those of namespaces as of the last commit, in a store that has settings.
 	settings map[uint32]layout.Settings
+	// sweeping is the collection under way; nil without one.
+	sweeping *Sweeping
 	// Ready tells what keeps puts, and even deletes, from being committed; durable commits them. Fields so that tests can let
 	// them fail.
 	Ready   func() (puts, deletes error)
@@ -312,6 +316,10 @@ func (c *Committer) persist(b *batch) error {
 	b.keepGiven()
 	b.keepCounters()
 	b.keepSettings()
+	if b.swept != nil {
+		c.source.Caches.Forget(commit, b.swept)
+		c.sweeps.Add(1)
+	}
 	b.keepEras()
 	c.source.Caches.Aliases.Tell(commit, b.wroteAliases())
 	for _, n := range b.byPlace {

@@ -12,10 +12,6 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 )
 
-// renewAfter is how long ago, in milliseconds, a node was last put when putting it again is noted: half the grace
-// period of collection.
-const renewAfter = 12 * 60 * 60 * 1000
-
 // putNodes puts the change's nodes in order, and returns what is known of each.
 func (d *changeTxn) putNodes(change *chainstore.Change) (nodes []*cache.Node, put []chainstore.PutNode, err error) {
 	nodes = make([]*cache.Node, len(change.Nodes))
@@ -78,7 +74,7 @@ func (d *changeTxn) putNode(in *chainstore.NewNode, parent *cache.Node) (n *cach
 
 // renew notes that a node was put again, if that has not been noted lately.
 func (d *changeTxn) renew(n *cache.Node) error {
-	if d.now-n.Header.FirstPut <= renewAfter {
+	if d.now-n.Header.FirstPut <= chainstore.RenewAfter {
 		return nil
 	}
 	key := layout.PlaceKey(d.ns, layout.TableLastPut, n.At)
@@ -88,7 +84,7 @@ func (d *changeTxn) renew(n *cache.Node) error {
 	}
 	if found {
 		last, err := layout.ParseNumber(value, layout.TableLastPut)
-		if err != nil || d.now-int64(last) <= renewAfter {
+		if err != nil || d.now-int64(last) <= chainstore.RenewAfter {
 			return err
 		}
 	}
@@ -97,23 +93,27 @@ func (d *changeTxn) renew(n *cache.Node) error {
 }
 
 // find returns what is known of a node by id; nil if it is not there.
-func (d *changeTxn) find(id chainstore.ID) (*cache.Node, error) {
+func (d *changeTxn) find(id chainstore.ID) (n *cache.Node, err error) {
 	key := cache.NodeKey{Namespace: d.ns, ID: id}
-	if n := d.byID[key]; n != nil {
-		return n, nil
+	if n = d.byID[key]; n == nil {
+		n = d.c.source.Caches.Nodes.Find(key, d.view.Seen)
 	}
-	if n := d.c.source.Caches.Nodes.Find(key, d.view.Seen); n != nil {
-		return n, nil
+	if n == nil {
+		at, found, err := d.view.PlaceOf(id)
+		if err != nil || !found {
+			return nil, err
+		}
+		if n, err = d.load(at); err != nil {
+			return nil, err
+		}
 	}
-	at, found, err := d.view.PlaceOf(id)
-	if err != nil || !found {
-		return nil, err
-	}
-	return d.load(at)
+	d.named(n.At)
+	return n, nil
 }
 
 // at returns what is known of the node at a place, which is there.
 func (d *changeTxn) at(at chainstore.Place) (*cache.Node, error) {
+	d.named(at)
 	where := cache.NodePlace{Namespace: d.ns, At: at}
 	if n := d.byPlace[where]; n != nil {
 		return n, nil
@@ -171,6 +171,7 @@ func (d *changeTxn) create(in *chainstore.NewNode, id chainstore.ID, parent *cac
 		return nil, err
 	}
 	n := &cache.Node{Namespace: d.ns, At: lineage.Head, Header: made.Header, Lineage: lineage, Tables: made.Tables, IsTip: true}
+	d.named(n.At)
 	d.row(n, in)
 	d.know(n)
 	if err := d.index(n, made, in, recalls); err != nil {

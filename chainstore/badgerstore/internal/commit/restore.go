@@ -12,6 +12,8 @@ import (
 type restore struct {
 	*chainstore.Restored
 	places map[chainstore.ID]chainstore.Place
+	// sweeps is how many commits had deleted nodes before these were looked up.
+	sweeps uint64
 }
 
 // size is what it holds, roughly.
@@ -28,9 +30,9 @@ func (r *restore) size() int64 {
 }
 
 // Restore sets settings and aliases as they were exported; see chainstore.Restorer. Nodes are looked up before it is in the queue, since they
-// stay where they are.
+// stay where they are, and again only where some were deleted meanwhile.
 func (c *Committer) Restore(ctx context.Context, namespace string, in *chainstore.Restored) (set int, err error) {
-	r := &restore{in, map[chainstore.ID]chainstore.Place{}}
+	r := &restore{in, map[chainstore.ID]chainstore.Place{}, c.sweeps.Load()}
 	err = c.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {
 		for i := range in.Aliases {
 			if err := in.Aliases[i].Judge(); err != nil {
@@ -79,6 +81,9 @@ func (d *changeTxn) restore(namespace string, r *restore) (set int, err error) {
 	if _, err := d.setSettings(namespace, r.Over); err != nil {
 		return 0, err
 	}
+	if err := d.name(r); err != nil {
+		return 0, err
+	}
 	before := d.counters
 	d.counters.Floor = max(d.counters.Floor, uint64(r.Floor))
 	var failed []chainstore.Conflict
@@ -110,6 +115,22 @@ func (d *changeTxn) restore(namespace string, r *restore) (set int, err error) {
 		d.giveNumber(namespace)
 	}
 	return set, nil
+}
+
+// name names the nodes of what is restored.
+func (d *changeTxn) name(r *restore) error {
+	if d.c.sweeps.Load() != r.sweeps {
+		clear(r.places)
+		for i := range r.Aliases {
+			if err := r.locate(d.view, i); err != nil {
+				return err
+			}
+		}
+	}
+	for _, at := range r.places {
+		d.named(at)
+	}
+	return nil
 }
 
 // planRestored is an alias as it is; a name that is forgotten is there yet, with its revision.
@@ -148,7 +169,7 @@ func (d *changeTxn) clear(p *aliasPlan) {
 func (d *changeTxn) restoreAlias(a *chainstore.ExportedAlias, places map[chainstore.ID]chainstore.Place) {
 	last, number := &a.States[0], uint64(len(a.States))
 	row := layout.AliasRow{
-		Deleted: last.Deleted, MovedAt: last.At, States: number, Revision: a.Revision, Began: last.Revision, Labels: a.Labels,
+		Deleted: last.Deleted, Forgot: last.Deleted && number == 1, MovedAt: last.At, States: number, Revision: a.Revision, Began: last.Revision, Labels: a.Labels,
 	}
 	if !last.Deleted {
 		row.At = places[last.Node]

@@ -12,9 +12,11 @@ import (
 // AliasRow is an A row.
 type AliasRow struct {
 	Deleted bool
+	// Forgot says that it was deleted with its history, or that nothing of it was known but the deletion: there are no past states.
+	Forgot  bool
 	At      chainstore.Place
 	MovedAt int64
-	// States counts the alias's states; this is the last. 1 or more; 2 or more where the alias is deleted.
+	// States counts the alias's states; this is the last. 1 or more; 2 or more where the alias is deleted and not Forgot.
 	States uint64
 	// Revision is that of the last change, Began that of the change with which this state began: States <= Began <= Revision.
 	Revision, Began int64
@@ -33,6 +35,11 @@ func (a *AliasRow) FirstKept() uint64 {
 	return 1
 }
 
+// IsForgotten tells whether it is, at a time, as a name that never was set.
+func (a *AliasRow) IsForgotten(now int64) bool {
+	return a.Forgot || chainstore.Forgotten(a.Deleted, a.MovedAt, now)
+}
+
 func AppendAlias(b []byte, a *AliasRow) []byte {
 	bits := uint64(0)
 	if a.Deleted {
@@ -40,6 +47,9 @@ func AppendAlias(b []byte, a *AliasRow) []byte {
 	}
 	if len(a.Labels) > 0 {
 		bits |= aliasLabels
+	}
+	if a.Forgot {
+		bits |= aliasForgotten
 	}
 	b = append(b, aliasVersions+lastVersion)
 	b = binary.AppendUvarint(b, bits)
@@ -73,12 +83,12 @@ func appendLabels(b []byte, labels map[string]string) []byte {
 func ParseAlias(value []byte) (*AliasRow, error) {
 	d := reader{rest: value}
 	version2 := d.version("", aliasVersions) == lastVersion
-	bits := d.number(aliasDeleted | aliasLabels)
-	a := &AliasRow{Deleted: bits&aliasDeleted != 0}
+	bits := d.number(aliasDeleted | aliasLabels | aliasForgotten)
+	a := &AliasRow{Deleted: bits&aliasDeleted != 0, Forgot: bits&aliasForgotten != 0}
 	a.MovedAt = int64(d.number(math.MaxInt64))
 	a.States = d.atLeast(1, math.MaxInt64)
 	a.At = d.place()
-	if a.Deleted && (a.States == 1 || a.At != chainstore.Place{} || bits&aliasLabels != 0) {
+	if a.Forgot && !a.Deleted || a.Deleted && (a.States == 1 && !a.Forgot || a.At != chainstore.Place{} || bits&aliasLabels != 0) {
 		d.fail()
 	}
 	a.Revision, a.Began = int64(a.States), int64(a.States)

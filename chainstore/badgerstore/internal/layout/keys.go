@@ -52,7 +52,8 @@ import (
 //
 // A compaction node has no R, U and V rows: its messages are copies.
 //
-// T and P rows may be deleted, for they can be made again; every other row is only ever overwritten.
+// T and P rows may be deleted, for they can be made again. A collection deletes all rows of a node, and H rows that are not told of any more; every
+// other row is only ever overwritten.
 const (
 	TableFormat  = 'F'
 	TableHeader  = 'D'

@@ -67,8 +67,9 @@ const (
 	// aliasVersions and the version begin A and H rows of version 2 and later.
 	aliasVersions = 0x10
 
-	aliasDeleted = 1
-	aliasLabels  = 2
+	aliasDeleted   = 1
+	aliasLabels    = 2
+	aliasForgotten = 4
 
 	recallCalled  = 1
 	recallResult  = 1
@@ -283,6 +284,8 @@ type Counters struct {
 	Awaited uint64
 	// Floor is the highest revision of any name that was forgotten.
 	Floor uint64
+	// Swept counts the nodes ever deleted.
+	Swept uint64
 	// Rest is what a later program has behind, kept where the row is written again.
 	Rest string
 }
@@ -291,8 +294,11 @@ func AppendCounters(b []byte, c *Counters) []byte {
 	for _, n := range c.Fields() {
 		b = binary.AppendUvarint(b, *n)
 	}
-	if c.Floor > 0 || c.Rest != "" {
+	if c.Floor > 0 || c.Swept > 0 || c.Rest != "" {
 		b = binary.AppendUvarint(b, c.Floor)
+	}
+	if c.Swept > 0 || c.Rest != "" {
+		b = binary.AppendUvarint(b, c.Swept)
 	}
 	return append(b, c.Rest...)
 }
@@ -304,7 +310,12 @@ func ParseCounters(value []byte) (c Counters, err error) {
 	}
 	if len(d.rest) > 0 {
 		c.Floor = d.number(math.MaxInt64)
-		if c.Rest, d.rest = string(d.rest), nil; c.Floor == 0 && c.Rest == "" {
+		last := c.Floor
+		if len(d.rest) > 0 {
+			c.Swept = d.number(math.MaxInt64)
+			last = c.Swept
+		}
+		if c.Rest, d.rest = string(d.rest), nil; last == 0 && c.Rest == "" {
 			d.fail()
 		}
 	}

@@ -1,6 +1,11 @@
 package snapshot
 
 import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 )
@@ -21,6 +26,46 @@ func (v *Snapshot) Alias(name string) (*layout.AliasRow, error) {
 		err = chainstore.ErrAliasNotFound
 	}
 	return a, err
+}
+
+// PastStates reads the states that an alias left, latest first: those that are told of at a time, and those that are not any more and that
+// nothing needs. A deletion that is forgotten is in neither: it tells that what came before it is. ErrCorrupt where two have one number, or one
+// has a number that is yet to come.
+func (v *Snapshot) PastStates(ctx context.Context, name string, a *layout.AliasRow, now int64) (told, untold []layout.PastState, err error) {
+	if a.States <= 1 || a.Forgot {
+		return nil, nil, nil
+	}
+	var past []layout.PastState
+	prefix := layout.HistoryKey(v.Namespace, name, 0)
+	prefix = prefix[:len(prefix)-1]
+	_, _, err = v.Walk(ctx, prefix, nil, math.MaxInt, func(key, value []byte) error {
+		if len(key) != len(prefix)+1 {
+			return nil // of a longer name, were there one with a zero byte
+		}
+		st, err := layout.ParsePastState(value)
+		past = append(past, st)
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	slices.SortFunc(past, func(a, b layout.PastState) int { return cmp.Compare(b.Number, a.Number) })
+	next := layout.PastState{Deleted: a.Deleted, Number: a.States, Began: a.MovedAt}
+	ends := chainstore.Forgotten(a.Deleted, a.MovedAt, now)
+	for i, st := range past {
+		switch {
+		case st.Number >= next.Number:
+			return nil, nil, layout.CorruptValue(layout.TableHistory)
+		case ends || a.States-st.Number >= chainstore.MaxHistory || now-next.Began > chainstore.MaxHistoryAge:
+			untold, ends = append(untold, st), true
+		case chainstore.Forgotten(st.Deleted, st.Began, next.Began):
+			ends = true
+		default:
+			told = past[:i+1]
+		}
+		next = st
+	}
+	return told, untold, nil
 }
 
 // LastLoop tells of the last run loop of the chain that ends at a place in a node with a header, and how many ancestors it read for that.

@@ -57,6 +57,44 @@ func (c *Cursor) firstForks(segment uint64, want int) (forks []chainstore.Place,
 	return forks, err
 }
 
+// ForkedFrom is the place of the parent of a segment's first node; forked is false where that is a root.
+func (v *Snapshot) ForkedFrom(segment uint64) (from chainstore.Place, forked bool, err error) {
+	prefix := layout.SegmentKey(v.Namespace, segment)
+	c := v.Iterate(prefix)
+	defer c.Close()
+	if c.Seek(prefix); !c.Valid() {
+		return from, false, layout.Dangling(layout.TableNodes)
+	}
+	err = c.Value(func(value []byte) error {
+		r, present, err := layout.ParseRow(value)
+		if err == nil && !present {
+			err = layout.Dangling(layout.TableNodes)
+		}
+		if len(r.Forks) > 0 {
+			from, forked = r.Forks[0], true
+		}
+		return err
+	})
+	return from, forked, err
+}
+
+// EachSpawnedAt runs f on the numbers of the nodes that are found by the place of the node that spawned them.
+func (v *Snapshot) EachSpawnedAt(spawner chainstore.Place, f func(number uint64) error) error {
+	prefix := layout.SpawnedAtKey(v.Namespace, spawner, 0)[:layout.RowKeySize]
+	c := v.Iterate(prefix)
+	defer c.Close()
+	for c.Seek(prefix); c.Valid(); c.Next() {
+		number, err := layout.ParseSpawnedAtKey(c.Key())
+		if err == nil {
+			err = f(number)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // HeaderAt reads the header of the node at a place that an index or a path names.
 func (v *Snapshot) HeaderAt(at chainstore.Place) (h *chainstore.Header, err error) {
 	found, err := v.Borrow(layout.PlaceKey(v.Namespace, layout.TableNodes, at), func(value []byte) error {

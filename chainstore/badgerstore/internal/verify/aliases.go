@@ -122,6 +122,9 @@ func (c *checker) historyRows() error {
 		return string(key[layout.KeyPrefix:end]), true
 	}, func(key []byte, _ string, a *layout.AliasRow) bool {
 		first := a.FirstKept()
+		if a.Forgot {
+			return false
+		}
 		slot := (uint64(key[len(key)-1]) + layout.HistorySlots - first%layout.HistorySlots) % layout.HistorySlots
 		return first+slot < a.States
 	})
@@ -192,9 +195,9 @@ func (c *checker) readAlias(name string) (a *layout.AliasRow, found bool, err er
 }
 
 // history looks for the states that an alias left and that its ring holds: its last historySlots, however many its row says that
-// there were.
+// there were. Those that are not told of any more may have been deleted.
 func (c *checker) history(name string, a *layout.AliasRow) error {
-	if a.States == 1 {
+	if a.States == 1 || a.Forgot {
 		return nil
 	}
 	past, err := c.pastOf(name)
@@ -203,14 +206,16 @@ func (c *checker) history(name string, a *layout.AliasRow) error {
 	}
 	first := a.FirstKept()
 	later, astray, revision, ungrown := a.Deleted, 0, a.Began, 0
+	began, untold, now := a.MovedAt, chainstore.Forgotten(a.Deleted, a.MovedAt, c.Now().UnixMilli()), c.Now().UnixMilli()
 	for number := a.States - 1; number >= first; number-- {
 		if err := c.tick(); err != nil {
 			return err
 		}
 		c.at.entries++
 		value := past[number%layout.HistorySlots]
+		untold = untold || a.States-number >= chainstore.MaxHistory || now-began > chainstore.MaxHistoryAge
 		if value == nil {
-			astray++
+			astray += int(one(!untold))
 			continue
 		}
 		st, err := layout.ParsePastState(value)
@@ -228,6 +233,8 @@ func (c *checker) history(name string, a *layout.AliasRow) error {
 		}
 		if later = err == nil && st.Deleted; err == nil {
 			revision = st.Revision
+			untold = untold || chainstore.Forgotten(st.Deleted, st.Began, began)
+			began = st.Began
 		}
 	}
 	if astray > 0 {

@@ -62,7 +62,11 @@ func (c *checker) begin() error {
 		if c.number != uint64(c.Namespace) || c.asOf > c.Seen {
 			return chainstore.ErrBadCursor
 		}
-		return c.recall()
+		stored, err := c.Counters()
+		if c.hasCounters == 0 || err != nil || stored.Swept == c.counters.Swept {
+			return c.recall()
+		}
+		// Nodes were deleted since: what was summed up of them has no end.
 	}
 	*c.progress = progress{begun: 1, number: uint64(c.Namespace), asOf: c.Seen}
 	stored, err := c.Counters()
@@ -266,7 +270,7 @@ func (c *checker) counts() {
 	}
 	counted, stored := c.counted, c.counters
 	counted.NextSegment, counted.Puts, counted.Aliases = stored.NextSegment, stored.Puts, stored.Aliases
-	counted.Floor, counted.Rest = stored.Floor, stored.Rest
+	counted.Floor, counted.Swept, counted.Rest = stored.Floor, stored.Swept, stored.Rest
 	if stored != counted {
 		c.problem(chainstore.ProblemCounters, nil, "the counters differ from what there is")
 	}
@@ -286,7 +290,7 @@ func (c *checker) mendCounters() {
 	now, stored := c.counted, c.counters
 	now.NextSegment = max(stored.NextSegment, c.segment)
 	now.Puts = max(stored.Puts, c.puts, c.counted.Nodes)
-	now.Floor, now.Rest = stored.Floor, stored.Rest
+	now.Floor, now.Swept, now.Rest = stored.Floor, stored.Swept, stored.Rest
 	if c.hasCounters == 0 {
 		now.Floor = c.floor
 	}

@@ -1,0 +1,190 @@
+package collect
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/commit"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
+)
+
+const (
+	// sweptAtOnce and rowsAtOnce bound what one commit deletes: nodes, and rows of these, of one node more.
+	sweptAtOnce = 200
+	rowsAtOnce  = 4000
+	// readAtOnce is how many nodes of a segment are read before the last of them are deleted.
+	readAtOnce = 4096
+)
+
+// segments deletes what is not kept, segment by segment.
+func (c *collection) segments(ctx context.Context) error {
+	var batch []commit.Dead
+	rows := 0
+	flush := func() error {
+		err := c.sweep(ctx, batch)
+		batch, rows = nil, 0
+		return err
+	}
+	for segment := c.sweeping.Live.Last(); segment > 0; segment-- {
+		c.told.Left = int64(segment)
+		if err := c.tick(); err != nil {
+			return err
+		}
+		from, through, err := c.dead(ctx, segment)
+		if err != nil {
+			return err
+		}
+		for end := through + 1; end > from; {
+			begin := max(from, end-min(end, readAtOnce))
+			nodes, err := c.read(ctx, segment, uint32(begin), uint32(end-1))
+			if err != nil {
+				return err
+			}
+			for _, n := range slices.Backward(nodes) {
+				batch, rows = append(batch, n), rows+2+len(n.Keys)
+				if len(batch) >= sweptAtOnce || rows >= rowsAtOnce {
+					if err := flush(); err != nil {
+						return err
+					}
+				}
+			}
+			end = begin
+		}
+	}
+	return flush()
+}
+
+// dead finds which nodes of a segment nothing keeps, from one Seq through another; through < from where there is none. A put within the grace keeps
+// what comes before it.
+func (c *collection) dead(ctx context.Context, segment uint64) (from, through int64, err error) {
+	through = -1
+	err = c.Source.Read(ctx, c.namespace, func(v *snapshot.Snapshot) error {
+		from = int64(c.sweeping.Live.Before(segment))
+		prefix := layout.SegmentKey(v.Namespace, segment)
+		cur := v.Iterate(prefix)
+		defer cur.Close()
+		for cur.Seek(layout.PlaceKey(v.Namespace, layout.TableNodes, chainstore.Place{Segment: segment, Seq: uint32(from)})); cur.Valid(); cur.Next() {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			at, chunk, err := layout.ParseNodeKey(cur.Key())
+			if err != nil {
+				return err
+			}
+			if chunk != 0 {
+				continue
+			}
+			err = cur.Value(func(value []byte) error {
+				row, present, err := layout.ParseRow(value)
+				if err != nil || !present {
+					return err
+				}
+				if through < 0 {
+					from = int64(at.Seq)
+				}
+				through = int64(at.Seq)
+				h, err := row.Header.Decode(at.Seq)
+				if err == nil && h.FirstPut >= c.cutoff {
+					from = through + 1
+					err = c.sweeping.Live.Add(v, at)
+				}
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return from, through, err
+}
+
+// read reads some nodes of a segment, with what goes with them.
+func (c *collection) read(ctx context.Context, segment uint64, from, through uint32) (nodes []commit.Dead, err error) {
+	err = c.Source.Read(ctx, c.namespace, func(v *snapshot.Snapshot) error {
+		r := reader{ctx: ctx, v: v, segment: segment, from: from, through: through}
+		nodes, err = r.read()
+		return err
+	})
+	return nodes, err
+}
+
+// sweep deletes nodes, once nobody holds the store, and rests.
+func (c *collection) sweep(ctx context.Context, nodes []commit.Dead) error {
+	if len(nodes) == 0 {
+		return ctx.Err()
+	}
+	swept := commit.Swept{}
+	began := time.Now()
+	if c.DryRun {
+		for i := range nodes {
+			swept.Nodes, swept.Messages, swept.MessageBytes = swept.Nodes+1, swept.Messages+int64(nodes[i].Messages), swept.MessageBytes+int64(nodes[i].MessageBytes)
+		}
+	} else {
+		if err := c.unheld(ctx); err != nil {
+			return err
+		}
+		err := c.Gate.Delete(ctx, func() (err error) {
+			began = time.Now()
+			swept, err = c.sweeping.Sweep(ctx, c.namespace, nodes)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	c.told.Nodes += swept.Nodes
+	c.told.Messages += swept.Messages
+	c.told.MessageBytes += swept.MessageBytes
+	if err := c.tick(); err != nil || c.DryRun {
+		return err
+	}
+	return c.rest(ctx, swept.Nodes, rests*time.Since(began))
+}
+
+// unheld waits until nobody holds the store, and reports meanwhile.
+func (c *collection) unheld(ctx context.Context) error {
+	if !c.Gate.Held() {
+		return nil
+	}
+	if err := c.enter(chainstore.CollectHeld); err != nil {
+		return err
+	}
+	for c.Gate.Held() {
+		if err := sleep(ctx, reportInterval/10); err != nil {
+			return err
+		}
+		if err := c.tick(); err != nil {
+			return err
+		}
+	}
+	return c.enter(chainstore.CollectSweeping)
+}
+
+// rest waits behind a commit, and as long as the pace says.
+func (c *collection) rest(ctx context.Context, nodes int64, long time.Duration) error {
+	c.pace.Read(nodes)
+	for c.pace.Due() {
+		if err := c.pace.Rest(ctx, reportInterval); err != nil {
+			return err
+		}
+		if err := c.tick(); err != nil {
+			return err
+		}
+	}
+	return sleep(ctx, min(long, reportInterval))
+}
+
+func sleep(ctx context.Context, long time.Duration) error {
+	timer := time.NewTimer(long)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
