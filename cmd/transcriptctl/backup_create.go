@@ -165,7 +165,7 @@ func (c *backupCreateCommand) scope(s *session, rule string) string {
 func (c *backupCreateCommand) explain(points int) error {
 	part := c.File + partEnding
 	if points == 0 {
-		return os.Remove(part)
+		return errors.Join(os.Remove(part), &goOn{part + " was removed, since nothing came that could be gone on from: begin anew"})
 	}
 	all := ""
 	if c.All {
@@ -177,7 +177,7 @@ func (c *backupCreateCommand) explain(points int) error {
 	if len(c.Recipient) > 0 {
 		all += " --identity IDENTITY"
 	}
-	return fmt.Errorf("%s has what came; to go on: transcriptctl backup create FILE%s --continue %s", part, all, part)
+	return &goOn{fmt.Sprintf("%s has what came; to go on: transcriptctl backup create FILE%s --continue %s", part, all, part)}
 }
 
 // madeBackup is what is told of a backup that was made.
