@@ -12,22 +12,20 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore"
+	"github.com/transcriptd/transcriptd/internal/bytecount"
 	"github.com/transcriptd/transcriptd/server"
 )
 
 type verifyConfig struct {
-	Namespace string `placeholder:"NAME" help:"Check this namespace alone. Default: the whole store."`
-	Rate      int64  `placeholder:"N" help:"Read at most N bytes of the store a second; 0: no bound."`
-	Cursor    string `placeholder:"TOKEN" help:"Go on where an earlier check of the same was, as its last line tells."`
-	Recover   bool   `help:"Open the folder as a start does: what a kill left in the log becomes a table, and a store of an earlier format is brought to this one. Default: no file is changed, and such a folder is refused."`
-	Repair    bool   `help:"Make anew what follows from nodes and aliases: indexes, folds in headers, counters. What was put or set is not changed. Then the store is checked again."`
+	Namespace string          `placeholder:"NAME" help:"Check this namespace alone. Default: the whole store."`
+	Rate      bytecount.Count `placeholder:"N" help:"Read at most N bytes of the store a second: in bytes or as 64KiB, 20MiB; 0: no bound."`
+	Cursor    string          `placeholder:"TOKEN" help:"Go on where an earlier check of the same was, as its last line tells."`
+	Recover   bool            `help:"Open the folder as a start does: what a kill left in the log becomes a table, and a store of an earlier format is brought to this one. Default: no file is changed, and such a folder is refused."`
+	Repair    bool            `help:"Make anew what follows from nodes and aliases: indexes, folds in headers, counters. What was put or set is not changed. Then the store is checked again."`
 }
 
 func (v *verifyConfig) check() error {
-	switch {
-	case v.Rate < 0:
-		return usagef("--rate must not be negative, is %d", v.Rate)
-	case v.Repair && v.Cursor != "":
+	if v.Repair && v.Cursor != "" {
 		return usagef("--repair begins at the beginning: leave out --cursor")
 	}
 	return nil
@@ -73,7 +71,7 @@ type folder struct {
 }
 
 func (f *folder) check() (chainstore.Check, error) {
-	check := chainstore.Check{WholeStore: f.cfg.Verify.Namespace == "", Namespace: f.cfg.Verify.Namespace, BytesPerSecond: f.cfg.Verify.Rate}
+	check := chainstore.Check{WholeStore: f.cfg.Verify.Namespace == "", Namespace: f.cfg.Verify.Namespace, BytesPerSecond: int64(f.cfg.Verify.Rate)}
 	if f.cfg.Verify.Cursor == "" {
 		return check, nil
 	}
