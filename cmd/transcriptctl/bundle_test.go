@@ -222,6 +222,7 @@ func TestUnbundle(t *testing.T) {
 	s.must("put", "--text", "five", "--parent", "trip/a", "--alias", "trip/a")
 	there.must("put", "--text", "elsewhere", "--parent", "trip/b", "--alias", "trip/b")
 	s.must("put", "--text", "six", "--parent", "trip/b", "--alias", "trip/b")
+	file = filepath.Join(t.TempDir(), "more.bundle")
 	s.must("bundle", "create", file, "--prefix", "trip/")
 	for _, c := range []struct{ flag, a, b string }{{"", "elsewhere", "elsewhere"}, {"--fast-forward", "moved", "elsewhere"}, {"--fast-forward", "set", "elsewhere"}} {
 		r := there.run(strings.Fields("bundle unbundle " + file + " " + c.flag)...)
