@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -73,6 +73,20 @@ func (r *aliasRestorer) send(ctx context.Context, aliases []*transcriptv1.Archiv
 	return r.named(err, aliases)
 }
 
+// inWords is a field of a call, such as aliases[3].labels, with the name of the alias; another field is as it is.
+func (r *aliasRestorer) inWords(field string, aliases []*transcriptv1.ArchiveAlias) string {
+	number, rest, _ := strings.Cut(strings.TrimPrefix(field, "aliases["), "]")
+	i, err := strconv.Atoi(number)
+	if err != nil || i < 0 || i >= len(aliases) {
+		return field
+	}
+	words := "alias " + name(aliases[i].GetName()) + " of namespace " + r.namespace
+	if rest = strings.TrimPrefix(rest, "."); rest != "" {
+		words = rest + " of " + words
+	}
+	return words
+}
+
 // named is an error of a call with the names of aliases in place of their numbers in the call. Where an alias is not of the past of the archive's, it says
 // what can be done: the restore cannot go on.
 func (r *aliasRestorer) named(err error, aliases []*transcriptv1.ArchiveAlias) error {
@@ -80,19 +94,15 @@ func (r *aliasRestorer) named(err error, aliases []*transcriptv1.ArchiveAlias) e
 	if !errors.As(err, &remote) {
 		return err
 	}
-	var names []string
-	for i, a := range aliases {
-		names = append(names, fmt.Sprintf("aliases[%d]", i), "alias "+name(a.GetName())+" of namespace "+r.namespace)
-	}
-	inWords := strings.NewReplacer(names...)
 	told := *remote
-	told.Message = inWords.Replace(remote.Message)
 	told.Violations, told.Conflicts = slices.Clone(remote.Violations), slices.Clone(remote.Conflicts)
 	for i := range told.Violations {
-		told.Violations[i].Field = inWords.Replace(told.Violations[i].Field)
+		field := &told.Violations[i].Field
+		words := r.inWords(*field, aliases)
+		told.Message, *field = strings.ReplaceAll(told.Message, *field, words), words
 	}
 	for i := range told.Conflicts {
-		told.Conflicts[i].Field = inWords.Replace(told.Conflicts[i].Field)
+		told.Conflicts[i].Field = r.inWords(told.Conflicts[i].Field, aliases)
 	}
 	if !errors.Is(err, client.ErrAliasMoved) {
 		return &told

@@ -128,7 +128,7 @@ func TestRestoreInHalves(t *testing.T) {
 	}
 	r.waiting = []*transcriptv1.ArchiveAlias{deepAlias(reply.GetNodeId(), 1, 1), large, deepAlias(reply.GetNodeId(), 2, 1)}
 	err = r.flush(t.Context())
-	if text, _ := explain(err); !strings.Contains(text, "alias chat/large of namespace deep.labels") && !strings.Contains(text, "alias chat/large") || strings.Contains(text, "aliases[") {
+	if text, _ := explain(err); !strings.Contains(text, "labels of alias chat/large of namespace deep: must ") || strings.Contains(text, "aliases[") {
 		t.Errorf("it tells %q", text)
 	}
 }
