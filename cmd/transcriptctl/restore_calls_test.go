@@ -133,21 +133,29 @@ func TestRestoreInHalves(t *testing.T) {
 	}
 }
 
-// TestRestoreOverAStoreThatWentOn: which alias it is, where, and what to do instead of going on is told.
-func TestRestoreOverAStoreThatWentOn(t *testing.T) {
-	s := bundles(t)
-	file := filepath.Join(t.TempDir(), "full")
-	s.must("alias", "set", "trip/a/one", "trip/a")
-	s.must("backup", "create", file, "--all")
-	s.must("put", "--text", "went on", "--parent", "trip/b", "--alias", "trip/b")
-	s.must("put", "--text", "went on", "--parent", "trip/b", "--alias", "trip/b")
-	r := s.run("restore", file, "--again")
-	if r.code != exitConflict || !strings.Contains(r.notes, "alias trip/b of namespace default points to "+s.idOfAlias("trip/b")) || !strings.Contains(r.notes, "--map FROM=TO") {
-		t.Errorf("exit code %d, %s", r.code, r.notes)
+// TestRestoreBesideWriters: of an alias that went elsewhere while the restore ran, its name and namespace are told, and what to do instead of going on.
+func TestRestoreBesideWriters(t *testing.T) {
+	_, c := onDisk(t)
+	put := func(text string) string {
+		t.Helper()
+		reply, err := c.Put(t.Context(), client.Node{Messages: []*transcriptv1.Message{client.User(text)}, Aliases: []client.AliasUpdate{{Name: "chat/" + text}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return reply.GetNodeId()
+	}
+	one, two := put("one"), put("two")
+	elsewhere := deepAlias(one, 0, 0)
+	elsewhere.Name = "chat/two"
+	r := aliasRestorer{to: c, namespace: "deep", waiting: []*transcriptv1.ArchiveAlias{deepAlias(one, 1, 0), elsewhere}}
+	err := fmt.Errorf("%w\n%w", r.flush(t.Context()), &goOn{"to go on: the same command"})
+	text, hint := explain(err)
+	if exitCode(err) != exitConflict || !strings.Contains(text, "alias chat/two of namespace deep points to "+two) || !strings.Contains(hint, "--map FROM=TO") {
+		t.Errorf("%q, %q", text, hint)
 	}
 	for _, wrong := range []string{"aliases[", "--if-head", "to go on"} {
-		if strings.Contains(r.notes, wrong) {
-			t.Errorf("%q is in %s", wrong, r.notes)
+		if strings.Contains(text+hint, wrong) {
+			t.Errorf("%q is in %q, %q", wrong, text, hint)
 		}
 	}
 }
