@@ -14,18 +14,19 @@ import (
 	"github.com/transcriptd/transcriptd/client"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/internal/archive"
+	"github.com/transcriptd/transcriptd/internal/bytecount"
 	"github.com/transcriptd/transcriptd/internal/syncdir"
 )
 
 type backupCreateCommand struct {
 	archiveKeys
-	All       bool     `help:"Write the whole store: every namespace."`
-	Since     string   `xor:"from" type:"path" placeholder:"FILE" help:"Write what was put, set or deleted since this backup of the same namespaces; - for standard input."`
-	Continue  string   `xor:"from" type:"path" placeholder:"FILE" help:"Write the rest of this backup, which was cut: FILE.part; - for standard input."`
-	Recipient []string `xor:"plain" placeholder:"RECIPIENT" help:"Encrypt the backup to this recipient of age, as age1…; may be repeated."`
-	Plain     bool     `xor:"plain" help:"Write plain text, although the store is encrypted, or the backup of --since or --continue."`
-	Rate      int64    `placeholder:"N" help:"Have the server read at most N bytes of nodes a second, so that others are not held up; 0: no bound."`
-	File      string   `arg:"" name:"FILE" help:"The file to write, or - for standard output. It is FILE.part until it is complete."`
+	All       bool            `help:"Write the whole store: every namespace."`
+	Since     string          `xor:"from" type:"path" placeholder:"FILE" help:"Write what was put, set or deleted since this backup of the same namespaces; - for standard input."`
+	Continue  string          `xor:"from" type:"path" placeholder:"FILE" help:"Write the rest of this backup, which was cut: FILE.part; - for standard input."`
+	Recipient []string        `xor:"plain" placeholder:"RECIPIENT" help:"Encrypt the backup to this recipient of age, as age1…; may be repeated."`
+	Plain     bool            `xor:"plain" help:"Write plain text, although the store is encrypted, or the backup of --since or --continue."`
+	Rate      bytecount.Count `placeholder:"N" help:"Have the server read at most N bytes of nodes a second, so that others are not held up: in bytes or as 64KiB, 20MiB; 0: no bound."`
+	File      string          `arg:"" name:"FILE" help:"The file to write, or - for standard output. It is FILE.part until it is complete."`
 	// names are the namespaces that the backup of --since or --continue has.
 	names namesInOrder
 }
@@ -50,14 +51,12 @@ func (c *backupCreateCommand) Run(ctx context.Context, s *session) (err error) {
 		return usagef("--all writes every namespace: leave out --namespace, and TRANSCRIPTCTL_NAMESPACE in the environment")
 	case c.File == "":
 		return usagef("FILE must not be empty: name the file to write, or - for standard output")
-	case c.Rate < 0:
-		return usagef("--rate must not be negative, is %d", c.Rate)
 	}
 	recipients, err := sealTo(c.Recipient)
 	if err != nil {
 		return err
 	}
-	ask := client.Backup{WholeStore: c.All, MaxBytesPerSecond: c.Rate, Plain: c.Plain || len(recipients) > 0}
+	ask := client.Backup{WholeStore: c.All, MaxBytesPerSecond: int64(c.Rate), Plain: c.Plain || len(recipients) > 0}
 	if err := c.from(ctx, s, &ask); err != nil {
 		return err
 	}
@@ -165,7 +164,7 @@ func (c *backupCreateCommand) scope(s *session, rule string) string {
 func (c *backupCreateCommand) explain(points int) error {
 	part := c.File + partEnding
 	if points == 0 {
-		return os.Remove(part)
+		return errors.Join(os.Remove(part), &goOn{part + " was removed, since nothing came that could be gone on from: begin anew"})
 	}
 	all := ""
 	if c.All {
@@ -177,7 +176,7 @@ func (c *backupCreateCommand) explain(points int) error {
 	if len(c.Recipient) > 0 {
 		all += " --identity IDENTITY"
 	}
-	return fmt.Errorf("%s has what came; to go on: transcriptctl backup create FILE%s --continue %s", part, all, part)
+	return &goOn{fmt.Sprintf("%s has what came; to go on: transcriptctl backup create FILE%s --continue %s", part, all, part)}
 }
 
 // madeBackup is what is told of a backup that was made.

@@ -21,7 +21,7 @@ type bundleCreateCommand struct {
 	Prefix    []aliasPrefix `completes:"alias" placeholder:"PREFIX" help:"Also the chains of all aliases that begin with this; may be repeated."`
 	Known     []string      `completes:"ref" placeholder:"REF" help:"A node that the receiver has: it and its ancestors are left out. May be repeated."`
 	Recipient []string      `placeholder:"RECIPIENT" help:"Encrypt the bundle to this recipient of age, as age1…; may be repeated."`
-	File      string        `arg:"" name:"FILE" help:"The file to write, or - for standard output. It appears when it is complete."`
+	File      string        `arg:"" name:"FILE" help:"The file to write, or - for standard output. It is FILE.part until it is complete, and its mode is 0600. What is there already is not written over."`
 	Heads     []string      `arg:"" optional:"" name:"REF" completes:"ref" help:"The last node of a chain. An alias goes into the bundle, too."`
 }
 
@@ -48,13 +48,13 @@ func (c *bundleCreateCommand) Run(ctx context.Context, s *session) (err error) {
 	if err := b.find(ctx, c); err != nil {
 		return err
 	}
-	out, end := s.out, func(bool) error { return nil }
+	out, end := io.Writer(s.out), func(bool) error { return nil }
 	if c.File != "-" {
-		f, err := newOutputFile(c.File)
+		f, err := newBundleFile(c.File)
 		if err != nil {
 			return err
 		}
-		out, end = f.w, f.end
+		out, end = f, f.end
 	}
 	told, err := b.write(ctx, out, recipients)
 	if err = errors.Join(err, end(err == nil)); err != nil || c.File == "-" {

@@ -99,10 +99,11 @@ func TestBundle(t *testing.T) {
 // TestThinBundle: what the receiver has is left out, also where the bundle has a compaction that covers it.
 func TestThinBundle(t *testing.T) {
 	s := bundles(t)
-	file := filepath.Join(t.TempDir(), "thin.bundle")
+	dir := t.TempDir()
+	file := filepath.Join(dir, "thin.bundle")
 	b := s.idOfAlias("trip/b")
-	whole := told(t, s.must("bundle", "create", file, "trip/a", "-o", "json"))
-	thin := told(t, s.must("bundle", "create", file, "trip/a", "--known", "trip/b", "-o", "json"))
+	whole := told(t, s.must("bundle", "create", filepath.Join(dir, "whole.bundle"), "trip/a", "-o", "json"))
+	thin := told(t, s.must("bundle", "create", filepath.Join(dir, "other.bundle"), "trip/a", "--known", "trip/b", "-o", "json"))
 	if whole.Nodes != 8 || thin.Nodes != 8 || !slices.Equal(thin.Known, []string{b}) {
 		t.Errorf("%d nodes, and %d without a node that is not above: %v", whole.Nodes, thin.Nodes, thin.Known)
 	}
@@ -164,7 +165,7 @@ func TestBundleMistakes(t *testing.T) {
 		"create FILE nobody":                {exitNotFound, "no alias"},
 		"create FILE --prefix nobody/":      {exitUsage, "no alias begins with nobody/"},
 		"create FILE trip/a --known nobody": {exitNotFound, "no alias"},
-		"create nowhere/x.bundle trip/a":    {exitFailed, "cannot write"},
+		"create nowhere/x.bundle trip/a":    {exitUsage, "no such file"},
 		"verify FILE":                       {exitUsage, "no such file"},
 		"verify testdata/agent.jsonl":       {exitUsage, "no archive of transcriptd"},
 		"verify FILE --identity FILE":       {exitUsage, "no such file"},
@@ -221,6 +222,7 @@ func TestUnbundle(t *testing.T) {
 	s.must("put", "--text", "five", "--parent", "trip/a", "--alias", "trip/a")
 	there.must("put", "--text", "elsewhere", "--parent", "trip/b", "--alias", "trip/b")
 	s.must("put", "--text", "six", "--parent", "trip/b", "--alias", "trip/b")
+	file = filepath.Join(t.TempDir(), "more.bundle")
 	s.must("bundle", "create", file, "--prefix", "trip/")
 	for _, c := range []struct{ flag, a, b string }{{"", "elsewhere", "elsewhere"}, {"--fast-forward", "moved", "elsewhere"}, {"--fast-forward", "set", "elsewhere"}} {
 		r := there.run(strings.Fields("bundle unbundle " + file + " " + c.flag)...)

@@ -50,6 +50,15 @@ func inputf(format string, args ...any) error { return &inputError{fmt.Errorf(fo
 
 func usagef(format string, args ...any) error { return &usageError{err: fmt.Errorf(format, args...)} }
 
+// goOn tells how a command that did not finish goes on. It is joined with, or wrapped beside, the error that ended the command, and is printed behind what
+// is said of that one.
+type goOn struct{ how string }
+
+func (e *goOn) Error() string { return e.how }
+
+// errReaderGone: the archive that a command writes to standard output has nobody who reads it to its end. It is not EPIPE.
+var errReaderGone = errors.New("the program that reads standard output ended: the archive was not written whole")
+
 // of is an error of a command: one about its flags or arguments names it in what to do next.
 func of(command *kong.Context, err error) error {
 	var usage *usageError
@@ -71,7 +80,7 @@ func words(command *kong.Context) string {
 }
 
 // report prints an error with what to do next, and returns the exit code. A reader of standard output that went away
-// is no failure: it has read what it wanted.
+// is no failure: it has read what it wanted. Of an archive it has not, see errReaderGone.
 func report(stderr io.Writer, err error) int {
 	code := exitCode(err)
 	if code == exitOK {
@@ -79,6 +88,9 @@ func report(stderr io.Writer, err error) int {
 	}
 	if code == exitInterrupted {
 		fmt.Fprintln(stderr, "transcriptctl: interrupted")
+		if next := (*goOn)(nil); errors.As(err, &next) {
+			fmt.Fprintln(stderr, visible(next.how))
+		}
 		return code
 	}
 	text, hint := explain(err)
@@ -118,18 +130,35 @@ func exitCode(err error) int {
 
 // explain says what went wrong, and what to do next where that is known.
 func explain(err error) (text, hint string) {
+	text, hint = explainFailure(err)
+	var next *goOn
+	var suggested *suggestion
+	if !errors.As(err, &next) {
+		return text, hint
+	}
+	text = strings.TrimSuffix(text, "\n"+next.how)
+	if errors.As(err, &suggested) && suggested.sure {
+		return text, hint // it says what to do instead
+	}
+	return text, strings.TrimPrefix(hint+"\n"+next.how, "\n")
+}
+
+// explainFailure is explain without how to go on.
+func explainFailure(err error) (text, hint string) {
 	var usage *usageError
 	var bad *badLine
 	var suggested *suggestion
 	switch {
 	case errors.As(err, &suggested):
-		text, hint = explain(suggested.err)
+		text, hint = explainFailure(suggested.err)
 		return text, suggested.hint(hint)
 	case errors.As(err, &usage):
 		if usage.command == "" {
 			return err.Error(), "Run transcriptctl --help for commands and flags."
 		}
 		return err.Error(), "Run transcriptctl " + usage.command + " --help for flags and examples."
+	case errors.Is(err, errReaderGone):
+		return errReaderGone.Error(), "What it has is no archive. See why it ended, and repeat."
 	case errors.Is(err, errDiverged):
 		return err.Error(), "Compare with 'transcriptctl export --chat ID'. Give --move to point the alias to this one (its history " +
 			"keeps the other), or --skip-bad to leave such lines out."

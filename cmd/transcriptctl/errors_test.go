@@ -128,10 +128,10 @@ func TestVerifyAll(t *testing.T) {
 func TestVerifyGoesOn(t *testing.T) {
 	store := &endingStore{Store: memstore.New(memstore.Options{})}
 	s := serveStore(t, store)
-	r := s.run("verify", "--all", "--rate", "5000")
+	r := s.run("verify", "--all", "--rate", "5KiB")
 	_, cursor, found := strings.Cut(strings.TrimSpace(r.notes), "--cursor ")
 	cursor, _, _ = strings.Cut(cursor, "\n")
-	if r.code == exitOK || !found || store.check.BytesPerSecond != 5000 {
+	if r.code == exitOK || !found || store.check.BytesPerSecond != 5<<10 {
 		t.Fatalf("exit code %d, %q, %q, %+v", r.code, r.out, r.notes, store.check)
 	}
 	if r = s.run("verify", "--all", "--cursor", cursor); string(store.check.Cursor) != "half of it" {

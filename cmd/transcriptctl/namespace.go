@@ -3,11 +3,10 @@ package main
 import (
 	"context"
 	"errors"
-	"math"
 	"strconv"
-	"strings"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/internal/bytecount"
 )
 
 type namespaceCommand struct {
@@ -37,11 +36,11 @@ func (c *namespaceListCommand) Run(ctx context.Context, s *session) error {
 }
 
 type namespaceSetCommand struct {
-	Name       string     `arg:"" completes:"namespace" help:"The namespace."`
-	MaxNodes   *int64     `placeholder:"N" help:"At most N nodes; 0: no limit."`
-	MaxBytes   *byteCount `placeholder:"SIZE" help:"At most SIZE of messages, in bytes or as 64KiB, 500MiB, 1GiB, 2TiB; 0: no limit."`
-	MaxAliases *int64     `placeholder:"N" help:"At most N aliases; 0: no limit."`
-	Revision   *int64     `placeholder:"N" help:"Only if the settings have this revision, which 'transcriptctl stats' tells; 0: if they were never set."`
+	Name       string           `arg:"" completes:"namespace" help:"The namespace."`
+	MaxNodes   *int64           `placeholder:"N" help:"At most N nodes; 0: no limit."`
+	MaxBytes   *bytecount.Count `placeholder:"SIZE" help:"At most SIZE of messages, in bytes or as 64KiB, 500MiB, 1GiB, 2TiB; 0: no limit."`
+	MaxAliases *int64           `placeholder:"N" help:"At most N aliases; 0: no limit."`
+	Revision   *int64           `placeholder:"N" help:"Only if the settings have this revision, which 'transcriptctl stats' tells; 0: if they were never set."`
 }
 
 func (c *namespaceSetCommand) Help() string {
@@ -106,23 +105,3 @@ func atMost(limit int64, text func(int64) string) string {
 }
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
-
-// byteCount is a number of bytes, as people write it.
-type byteCount int64
-
-// UnmarshalText reads a number, or one with KiB, MiB, GiB or TiB behind it.
-func (b *byteCount) UnmarshalText(text []byte) error {
-	digits, shift := string(text), 0
-	for i, unit := range []string{"KiB", "MiB", "GiB", "TiB"} {
-		if before, found := strings.CutSuffix(digits, unit); found {
-			digits, shift = before, 10*(i+1)
-			break
-		}
-	}
-	n, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64)
-	if err != nil || n < 0 || n > math.MaxInt64>>shift {
-		return errors.New("must be a number of bytes, such as 1048576, 64KiB, 500MiB, 1GiB or 2TiB")
-	}
-	*b = byteCount(n << shift)
-	return nil
-}

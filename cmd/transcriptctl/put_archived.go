@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"google.golang.org/protobuf/proto"
 
@@ -11,7 +12,8 @@ import (
 )
 
 const (
-	// A call puts at most so many nodes, bytes, messages and calls with results: less than a server takes, since what a node has beside is not counted.
+	// A call puts at most so many nodes, bytes, messages and calls with results. Where that is more than the store can commit at once, since a
+	// node behind many open calls is stored with all of their ids, the call is put in halves.
 	putNodes, putBytes, putMessages, putCalls = 500, 2 << 20, 5_000, 5_000
 )
 
@@ -45,7 +47,22 @@ func (p *archivedPutter) flush(ctx context.Context) error {
 	if len(p.waiting) == 0 {
 		return nil
 	}
-	results, err := p.to.PutArchived(ctx, p.waiting...)
+	if err := p.send(ctx, p.waiting); err != nil {
+		return err
+	}
+	p.waiting, p.bytes, p.messages, p.calls = p.waiting[:0], 0, 0, 0
+	return nil
+}
+
+// send puts nodes in one call, and where that is too large, in two: first those that come first.
+func (p *archivedPutter) send(ctx context.Context, nodes []*transcriptv1.ArchivedNode) error {
+	results, err := p.to.PutArchived(ctx, nodes...)
+	if half := len(nodes) / 2; half > 0 && errors.Is(err, client.ErrLimitExceeded) {
+		if err := p.send(ctx, nodes[:half]); err != nil {
+			return err
+		}
+		return p.send(ctx, nodes[half:])
+	}
 	if err != nil {
 		return err
 	}
@@ -56,6 +73,5 @@ func (p *archivedPutter) flush(ctx context.Context) error {
 			p.there++
 		}
 	}
-	p.waiting, p.bytes, p.messages, p.calls = p.waiting[:0], 0, 0, 0
 	return nil
 }

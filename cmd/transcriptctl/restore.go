@@ -203,7 +203,7 @@ func (r *restorer) run(ctx context.Context, identities []age.Identity) error {
 		err = r.flush(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("%w\nThe restore is not finished; to go on: the same command with --again", err)
+		return fmt.Errorf("%w\n%w", err, &goOn{"The restore is not finished; to go on: the same command with --again"})
 	}
 	for name, settings := range r.settings {
 		if _, err := r.in(name).Restore(ctx, settings); err != nil {
@@ -341,7 +341,7 @@ func (r *restorer) enter(ctx context.Context, n *transcriptv1.ArchiveNamespace) 
 		return nil
 	}
 	to := r.in(r.within)
-	r.putter, r.aliases = archivedPutter{to: to}, aliasRestorer{to: to}
+	r.putter, r.aliases = archivedPutter{to: to}, aliasRestorer{to: to, namespace: r.to(r.within)}
 	if n.GetSettingsRevision() > 0 || n.GetRevisionFloor() > 0 {
 		r.settings[n.GetName()] = n
 	}

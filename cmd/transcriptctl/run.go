@@ -89,7 +89,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err != nil || command == nil {
 		return err
 	}
-	out := bufio.NewWriterSize(stdout, 64<<10)
+	out := bufio.NewWriterSize(standardOutput(command, stdout), 64<<10)
 	s, err := openFor(command, flags, stdin, out, stderr)
 	if err != nil {
 		return of(command, err)

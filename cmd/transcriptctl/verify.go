@@ -8,12 +8,13 @@ import (
 
 	"github.com/transcriptd/transcriptd/client"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/internal/bytecount"
 )
 
 type verifyCommand struct {
-	All    bool   `help:"Check the whole store: every namespace, the files, and rows that no namespace has."`
-	Rate   int64  `placeholder:"N" help:"Read at most N bytes of the store a second, so that others are not held up; 0: no bound."`
-	Cursor string `placeholder:"TOKEN" help:"Go on where an earlier check of the same was, as its remark, or a report in JSON, tells."`
+	All    bool            `help:"Check the whole store: every namespace, the files, and rows that no namespace has."`
+	Rate   bytecount.Count `placeholder:"N" help:"Read at most N bytes of the store a second, so that others are not held up: in bytes or as 64KiB, 20MiB; 0: no bound."`
+	Cursor string          `placeholder:"TOKEN" help:"Go on where an earlier check of the same was, as its remark, or a report in JSON, tells."`
 }
 
 func (c *verifyCommand) Help() string {
@@ -21,7 +22,7 @@ func (c *verifyCommand) Help() string {
 
     transcriptctl verify
     transcriptctl verify --namespace team-a --output json
-    transcriptctl verify --all --rate 10000000`
+    transcriptctl verify --all --rate 10MiB`
 }
 
 // Run checks a namespace, or the whole store.
@@ -29,12 +30,9 @@ func (c *verifyCommand) Run(ctx context.Context, s *session) error {
 	if c.All && s.namespaceGiven {
 		return usagef("--all checks every namespace: leave out --namespace, and TRANSCRIPTCTL_NAMESPACE in the environment")
 	}
-	if c.Rate < 0 {
-		return usagef("--rate must not be negative, is %d", c.Rate)
-	}
 	line, cursor, problems := newProgress(s.notes), c.Cursor, c.table(s)
 	defer line.clear()
-	for reply, err := range s.Verify(ctx, client.Check{WholeStore: c.All, Cursor: c.Cursor, MaxBytesPerSecond: c.Rate}) {
+	for reply, err := range s.Verify(ctx, client.Check{WholeStore: c.All, Cursor: c.Cursor, MaxBytesPerSecond: int64(c.Rate)}) {
 		line.clear()
 		if err != nil {
 			c.remarkCursor(s, cursor)

@@ -47,15 +47,18 @@ type config struct {
 
 	Verify verifyConfig `cmd:"" help:"Check the store in a folder, while no transcriptd has it open: recompute every id, and check links, folds, indexes and files. No file is changed, unless --recover or --repair is given. Problems go to standard output, a line each: kind, namespace, node and what is wrong. Exit code 6 where there are any."`
 
-	// command is the one that was given.
-	command string
+	// command is the one that was given, as kong names it, and words are its own alone; empty for that which serves.
+	command, words string
 }
 
 type repairConfig struct {
 	DryRun bool `help:"Print what is wrong, what would be done and what would be lost, and change nothing."`
 }
 
-const commandRepair = "repair"
+const (
+	commandServe  = "serve"
+	commandRepair = "repair"
+)
 
 const description = `transcriptd keeps the transcripts of LLM agents and serves them over gRPC, and over HTTP where --http-listen says so.
 
@@ -67,19 +70,23 @@ It prints one line with its address and its data's place, then logs to standard 
 var errHelpShown = errors.New("help shown")
 
 // usageError is a mistake on the command line or in the environment.
-type usageError struct{ err error }
+type usageError struct {
+	err error
+	// command is the one that was called, in words; empty for that which serves.
+	command string
+}
 
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
 
-func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+func usagef(format string, args ...any) error { return &usageError{err: fmt.Errorf(format, args...)} }
 
 // parseConfig reads the command line; help and version go to stdout.
 func parseConfig(args []string, stdout io.Writer) (*config, error) {
 	cfg := &config{}
 	shown := false
 	parser, err := kong.New(cfg, kong.Name("transcriptd"), kong.Description(description),
-		kong.Writers(stdout, stdout), kong.Exit(func(int) { shown = true }))
+		kong.Writers(stdout, stdout), kong.Exit(func(int) { shown = true }), kong.Help(printHelp))
 	if err != nil {
 		return nil, err
 	}
@@ -88,13 +95,13 @@ func parseConfig(args []string, stdout io.Writer) (*config, error) {
 	case shown:
 		return nil, errHelpShown
 	case err != nil:
-		return nil, &usageError{err}
+		return nil, misread(err)
 	case cfg.Version:
 		fmt.Fprintln(stdout, "transcriptd", buildVersion())
 		return nil, errHelpShown
 	}
-	cfg.command = parsed.Command()
-	return cfg, cfg.check()
+	cfg.command, cfg.words = parsed.Command(), commandOf(parsed)
+	return cfg, of(cfg.words, cfg.check())
 }
 
 func (c *config) check() error {

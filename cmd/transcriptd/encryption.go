@@ -78,7 +78,11 @@ const (
 )
 
 func createKey(cfg *config, stdout io.Writer) error {
-	if err := storekey.Create(cfg.Key.Create.File); err != nil {
+	err := storekey.Create(cfg.Key.Create.File)
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("creating a key: %s is there already: a key is not written over", cfg.Key.Create.File)
+	}
+	if err != nil {
 		return fmt.Errorf("creating a key: %w", err)
 	}
 	fmt.Fprintf(stdout, "%s has a new key. Without it nothing of a store that is encrypted with it can be read: keep a copy elsewhere.\n", cfg.Key.Create.File)

@@ -33,7 +33,7 @@ func TestEncryptedStore(t *testing.T) {
 	}
 	for _, file := range []string{first, second} {
 		run(exitOK, "keep a copy elsewhere", "key", "create", file)
-		run(exitFailed, "file exists", "key", "create", file)
+		run(exitFailed, "is there already: a key is not written over", "key", "create", file)
 		secret, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

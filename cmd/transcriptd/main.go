@@ -39,7 +39,11 @@ func exitCode(err error) int {
 	case err == nil, errors.Is(err, errHelpShown):
 		return exitOK
 	case errors.As(err, &usage):
-		fmt.Fprintf(os.Stderr, "transcriptd: %v\nRun transcriptd --help for all flags.\n", err)
+		if usage.command == "" {
+			fmt.Fprintf(os.Stderr, "transcriptd: %v\nRun transcriptd --help for all flags.\n", err)
+		} else {
+			fmt.Fprintf(os.Stderr, "transcriptd: %v\nRun transcriptd %s --help for its flags.\n", err, usage.command)
+		}
 		return exitUsage
 	case errors.Is(err, errProblems):
 		fmt.Fprintf(os.Stderr, "transcriptd: %v\n", err)

@@ -28,6 +28,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	return of(cfg.words, call(ctx, cfg, stdout, stderr))
+}
+
+func call(ctx context.Context, cfg *config, stdout, stderr io.Writer) error {
 	switch cfg.command {
 	case commandRepair:
 		return repair(cfg, stdout)

@@ -11,20 +11,18 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/internal/bytecount"
 )
 
 // scrubFlags say whether the store is verified by itself.
 type scrubFlags struct {
-	Every time.Duration `name:"verify-every" default:"0s" env:"TRANSCRIPTD_VERIFY_EVERY" help:"Verify the whole store this often, for the first time at the start: at least 1m, such as 168h; 0s: never. What is found is in metrics (transcriptd_verify_…) and in the log; see docs/operations.md."`
-	Rate  int64         `name:"verify-rate" default:"10000000" env:"TRANSCRIPTD_VERIFY_RATE" help:"Read at most this many bytes of the store a second for --verify-every; 0: no bound."`
+	Every time.Duration   `name:"verify-every" default:"0s" env:"TRANSCRIPTD_VERIFY_EVERY" help:"Verify the whole store this often, for the first time at the start: at least 1m, such as 168h; 0s: never. What is found is in metrics (transcriptd_verify_…) and in the log; see docs/operations.md."`
+	Rate  bytecount.Count `name:"verify-rate" default:"10000000" env:"TRANSCRIPTD_VERIFY_RATE" help:"Read at most this many bytes of the store a second for --verify-every: in bytes or as 64KiB, 20MiB; 0: no bound."`
 }
 
 func (s *scrubFlags) check() error {
-	switch {
-	case s.Every != 0 && s.Every < time.Minute:
+	if s.Every != 0 && s.Every < time.Minute {
 		return usagef("--verify-every must be 0s or at least 1m, is %s", s.Every)
-	case s.Rate < 0:
-		return usagef("--verify-rate must not be negative, is %d", s.Rate)
 	}
 	return nil
 }
@@ -79,7 +77,7 @@ func (s *scrubber) sleep(ctx context.Context, timer *time.Timer) {
 func (s *scrubber) once(ctx context.Context) error {
 	began := time.Now()
 	s.begin()
-	check := chainstore.Check{WholeStore: true, BytesPerSecond: s.Rate}
+	check := chainstore.Check{WholeStore: true, BytesPerSecond: int64(s.Rate)}
 	for {
 		err := s.verify(ctx, check, func(r chainstore.VerifyReport) error {
 			check.Cursor = r.Cursor

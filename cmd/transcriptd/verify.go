@@ -9,25 +9,24 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore"
+	"github.com/transcriptd/transcriptd/internal/bytecount"
 	"github.com/transcriptd/transcriptd/server"
 )
 
 type verifyConfig struct {
-	Namespace string `placeholder:"NAME" help:"Check this namespace alone. Default: the whole store."`
-	Rate      int64  `placeholder:"N" help:"Read at most N bytes of the store a second; 0: no bound."`
-	Cursor    string `placeholder:"TOKEN" help:"Go on where an earlier check of the same was, as its last line tells."`
-	Recover   bool   `help:"Open the folder as a start does: what a kill left in the log becomes a table, and a store of an earlier format is brought to this one. Default: no file is changed, and such a folder is refused."`
-	Repair    bool   `help:"Make anew what follows from nodes and aliases: indexes, folds in headers, counters. What was put or set is not changed. Then the store is checked again."`
+	Namespace string          `placeholder:"NAME" help:"Check this namespace alone. Default: the whole store."`
+	Rate      bytecount.Count `placeholder:"N" help:"Read at most N bytes of the store a second: in bytes or as 64KiB, 20MiB; 0: no bound."`
+	Cursor    string          `placeholder:"TOKEN" help:"Go on where an earlier check of the same was, as its last line tells."`
+	Recover   bool            `help:"Open the folder as a start does: what a kill left in the log becomes a table, and a store of an earlier format is brought to this one. Default: no file is changed, and such a folder is refused."`
+	Repair    bool            `help:"Make anew what follows from nodes and aliases: indexes, folds in headers, counters. What was put or set is not changed. Then the store is checked again."`
 }
 
 func (v *verifyConfig) check() error {
-	switch {
-	case v.Rate < 0:
-		return usagef("--rate must not be negative, is %d", v.Rate)
-	case v.Repair && v.Cursor != "":
+	if v.Repair && v.Cursor != "" {
 		return usagef("--repair begins at the beginning: leave out --cursor")
 	}
 	return nil
@@ -73,7 +72,7 @@ type folder struct {
 }
 
 func (f *folder) check() (chainstore.Check, error) {
-	check := chainstore.Check{WholeStore: f.cfg.Verify.Namespace == "", Namespace: f.cfg.Verify.Namespace, BytesPerSecond: f.cfg.Verify.Rate}
+	check := chainstore.Check{WholeStore: f.cfg.Verify.Namespace == "", Namespace: f.cfg.Verify.Namespace, BytesPerSecond: int64(f.cfg.Verify.Rate)}
 	if f.cfg.Verify.Cursor == "" {
 		return check, nil
 	}
@@ -107,15 +106,42 @@ func (f *folder) verify(ctx context.Context) (err error) {
 		return usagef("--cursor is of another check, or of another version of the program: leave it out to begin anew")
 	}
 	if err != nil {
-		if f.newest.Cursor != nil {
-			fmt.Fprintf(f.out, "not finished; to go on: the same command with --cursor %s\n", base64.RawURLEncoding.EncodeToString(f.newest.Cursor))
+		return f.ended(ctx, err)
+	}
+	if !check.WholeStore && f.newest.Nodes+f.newest.Entries == 0 && f.found == 0 {
+		if err := f.isThere(ctx, store, check.Namespace); err != nil {
+			return err
 		}
-		return fmt.Errorf("verifying the store in %s: %w", f.path, err)
 	}
 	fmt.Fprintf(f.out, "checked: nodes %d, index entries %d, namespaces %d, files %d; problems: %d\n",
 		f.newest.Nodes, f.newest.Entries, max(f.newest.Namespaces, one(!check.WholeStore)), f.newest.Files, f.found)
 	if f.found > 0 {
 		return errProblems
+	}
+	return nil
+}
+
+// ended says how a check that was not finished goes on. It can from where a table was read to its end.
+func (f *folder) ended(ctx context.Context, err error) error {
+	how := "it ended before a table was read to its end: repeat the same command"
+	if f.newest.Cursor != nil {
+		how = "to go on: the same command with --cursor " + base64.RawURLEncoding.EncodeToString(f.newest.Cursor)
+	}
+	fmt.Fprintf(f.out, "not finished; %s\n", how)
+	if ctx.Err() != nil {
+		return fmt.Errorf("verifying the store in %s: interrupted", f.path)
+	}
+	return fmt.Errorf("verifying the store in %s: %w", f.path, err)
+}
+
+// isThere is an error where the store has no namespace of a name: a check of it would be clean.
+func (f *folder) isThere(ctx context.Context, store *badgerstore.Store, namespace string) error {
+	found, err := store.Namespaces(ctx, chainstore.NamespaceQuery{Prefix: namespace, Limit: 1})
+	if err != nil {
+		return fmt.Errorf("verifying the store in %s: %w", f.path, err)
+	}
+	if !slices.Contains(found, namespace) {
+		return fmt.Errorf("nothing was checked: the store in %s has no namespace %q", f.path, namespace)
 	}
 	return nil
 }

@@ -70,7 +70,10 @@ func TestVerifyAFolder(t *testing.T) {
 	before := contentOf(t, dir)
 	run(exitOK, "checked: nodes 3, index entries 7, namespaces 1, files 1; problems: 0\n")
 	run(exitOK, "checked: nodes 3, index entries 3, namespaces 1, files 0; problems: 0\n", "--namespace=default")
-	run(exitOK, "checked: nodes 0", "--namespace=never")
+	run(exitFailed, "has no namespace \"never\"", "--namespace=never")
+	run(exitFailed, "has no namespace \"defaul\"", "--namespace=defaul")
+	run(exitOK, "checked: nodes 3", "--rate=20MiB")
+	run(exitUsage, "64KiB, 500MiB, 1GiB or 2TiB\nRun transcriptd verify --help", "--rate=20MB")
 	if after := contentOf(t, dir); !maps.Equal(before, after) {
 		t.Errorf("the folder was changed: %v, and was %v", slices.Sorted(maps.Keys(after)), slices.Sorted(maps.Keys(before)))
 	}

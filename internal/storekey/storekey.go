@@ -25,8 +25,17 @@ const maxFile = 4096
 // ErrKey says that a file has no key that can be used. Nothing of what it has is in errors.
 var ErrKey = errors.New("not a key of a store")
 
-// Read reads a key from a file that nobody but its owner may read.
+// Read reads a key from a regular file that nobody but its owner may read.
 func Read(path string) ([]byte, error) {
+	// Before it is opened: to open a pipe waits for who writes to it.
+	switch info, err := os.Stat(path); {
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, fmt.Errorf("%w: %s is a folder: name the file in it", ErrKey, path)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%w: %s is no regular file, such as a pipe or a device: keep the key in a file", ErrKey, path)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
