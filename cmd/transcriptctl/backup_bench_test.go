@@ -85,6 +85,7 @@ func BenchmarkBackup(b *testing.B) {
 		b.ReportMetric(float64(i.lines)/1e6/medianOf(all).Seconds(), name+"-MB/s")
 	}
 	b.ReportMetric(float64(i.lines)/1e6/i.took.Seconds(), "import-MB/s")
+	b.ReportMetric(float64(i.lines)/1e6, "lines-MB")
 	b.ReportMetric(float64(sizeOf(b, file+".last"))/float64(i.lines), "archive/lines")
 	b.ReportMetric(float64(i.stored)/float64(i.lines), "store/lines")
 }
