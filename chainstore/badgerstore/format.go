@@ -1,6 +1,7 @@
 package badgerstore
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -87,18 +88,16 @@ func (s *Store) takeUp(o *Options) error {
 	})
 }
 
-// readEras reads the eras of a store that notes them.
+// readEras reads the eras of a store that notes them. Where they are damaged, it knows none: then a full backup is asked for.
 func (s *Store) readEras(v *snapshot.Snapshot) error {
-	value, found, err := v.Get(layout.ErasKey())
-	if err == nil && !found {
-		err = layout.Missing(layout.TableEras)
-	}
-	if err != nil {
-		return err
-	}
-	eras, err := layout.ParseEras(value)
+	eras := layout.Eras{}
+	value, _, err := v.Get(layout.ErasKey())
 	if err == nil {
+		eras, err = layout.ParseEras(value)
+	}
+	if err == nil || errors.Is(err, chainstore.ErrCorrupt) {
 		s.source.Eras.Store(&eras)
+		return nil
 	}
 	return err
 }

@@ -111,7 +111,9 @@ func archiveHint(err error) string {
 		return "Give the file of the key with --identity, as age-keygen wrote it."
 	case errors.Is(err, archive.ErrVersion):
 		return "Read it with a transcriptctl of that version."
-	case errors.Is(err, archive.ErrCut), errors.Is(err, archive.ErrDamaged):
+	case errors.Is(err, archive.ErrCut):
+		return "Copy or make the file again. The rest of a backup that was cut while it was made is written by 'transcriptctl backup create OTHER --continue FILE'."
+	case errors.Is(err, archive.ErrDamaged):
 		return "Copy or make the file again."
 	}
 	return ""

@@ -90,7 +90,8 @@ type TranscriptServiceClient interface {
 	// Errors: as PutNode.
 	PutNodes(ctx context.Context, in *PutNodesRequest, opts ...grpc.CallOption) (*PutNodesResponse, error)
 	// Puts nodes that were put elsewhere, as an archive has them (docs/archive.md), compaction nodes among them.
-	// Each keeps its id, notes and time of the first put. A node that exists already stays as it is.
+	// Each keeps its id, notes and time of the first put; a time later than now is now. A node that exists already stays
+	// as it is.
 	//
 	// Atomic: all nodes or none. Idempotent.
 	//
@@ -498,7 +499,8 @@ type TranscriptServiceServer interface {
 	// Errors: as PutNode.
 	PutNodes(context.Context, *PutNodesRequest) (*PutNodesResponse, error)
 	// Puts nodes that were put elsewhere, as an archive has them (docs/archive.md), compaction nodes among them.
-	// Each keeps its id, notes and time of the first put. A node that exists already stays as it is.
+	// Each keeps its id, notes and time of the first put; a time later than now is now. A node that exists already stays
+	// as it is.
 	//
 	// Atomic: all nodes or none. Idempotent.
 	//

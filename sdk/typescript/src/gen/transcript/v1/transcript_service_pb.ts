@@ -6048,7 +6048,8 @@ export const TranscriptService: GenService<{
   },
   /**
    * Puts nodes that were put elsewhere, as an archive has them (docs/archive.md), compaction nodes among them.
-   * Each keeps its id, notes and time of the first put. A node that exists already stays as it is.
+   * Each keeps its id, notes and time of the first put; a time later than now is now. A node that exists already stays
+   * as it is.
    *
    * Atomic: all nodes or none. Idempotent.
    *
