@@ -82,6 +82,8 @@ type restless struct {
 	dir     string
 	options Options
 	commits *atomic.Int64
+	// collecting says that a collection is under way, which ends where the store is closed.
+	collecting bool
 }
 
 func (r *restless) open() {
@@ -96,7 +98,7 @@ func (r *restless) open() {
 
 func (r *restless) Commit(ctx context.Context, namespace string, change *chainstore.Change) (*chainstore.Committed, error) {
 	n := r.commits.Add(1)
-	if n%60 == 0 {
+	if n%60 == 0 && !r.collecting {
 		if err := r.Close(); err != nil {
 			return nil, err
 		}
@@ -108,6 +110,13 @@ func (r *restless) Commit(ctx context.Context, namespace string, change *chainst
 		}
 	}
 	return r.Store.Commit(ctx, namespace, change)
+}
+
+// Collect changes while it reports, if its caller does.
+func (r *restless) Collect(ctx context.Context, namespace string, c chainstore.Collection, report func(chainstore.Collected) error) error {
+	r.collecting = true
+	defer func() { r.collecting = false }()
+	return r.Store.Collect(ctx, namespace, c, report)
 }
 
 // forget makes the caches forget a part of a segment, which is as it was.

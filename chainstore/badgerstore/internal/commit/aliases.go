@@ -243,6 +243,17 @@ func (d *changeTxn) forget(p *aliasPlan, next *layout.AliasRow) {
 	d.set(layout.AliasKey(d.ns, p.change.Name), layout.AppendAlias(nil, next))
 }
 
+// clear takes an alias away with all that follows from it.
+func (d *changeTxn) clear(p *aliasPlan) {
+	if p.row == nil {
+		return
+	}
+	d.unlist(p)
+	for number := p.row.FirstKept(); number < p.row.States; number++ {
+		d.delete(layout.HistoryKey(d.ns, p.change.Name, number))
+	}
+}
+
 // revise is the revision of a change of an alias. That of a name that never was set, or is forgotten, is above the floor.
 func (d *changeTxn) revise(p *aliasPlan) int64 {
 	if !d.forgotten(p.row) {

@@ -4,6 +4,7 @@ package commit
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -51,8 +52,8 @@ type Committer struct {
 	counters map[uint32]layout.Counters
 	// settings are those of namespaces as of the last commit, in a store that has settings.
 	settings map[uint32]layout.Settings
-	// sweeping is the collection under way; nil without one.
-	sweeping *Sweeping
+	// naming notes what changes name, for the collection under way; nil without one.
+	naming *naming
 	// Ready tells what keeps puts, and even deletes, from being committed; durable commits them. Fields so that tests can let
 	// them fail.
 	Ready   func() (puts, deletes error)
@@ -338,4 +339,32 @@ func (b *batch) count() {
 			b.c.Changes.Add(1)
 		}
 	}
+}
+
+// newEra is one from behind the state that the store was opened in.
+func (c *Committer) newEra() layout.Era {
+	era := layout.Era{From: c.opened + 1}
+	_, _ = rand.Read(era.ID[:]) // never fails
+	return era
+}
+
+// beginEra adds a new era to the first batch since the store was opened, where it notes them.
+func (b *batch) beginEra() {
+	c := b.c
+	if c.begun {
+		return
+	}
+	if eras := c.source.Eras.Load(); eras != nil {
+		b.writes[string(layout.ErasKey())] = Write{Value: layout.AppendEras(nil, eras.With(c.newEra()))}
+	}
+}
+
+// keepEras takes what a batch that is durable wrote of eras.
+func (b *batch) keepEras() {
+	if w, ok := b.writes[string(layout.ErasKey())]; ok {
+		if eras, err := layout.ParseEras(w.Value); err == nil {
+			b.c.source.Eras.Store(&eras)
+		}
+	}
+	b.c.begun = true
 }

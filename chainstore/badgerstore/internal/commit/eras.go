@@ -2,7 +2,6 @@ package commit
 
 import (
 	"context"
-	"crypto/rand"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
@@ -23,32 +22,4 @@ func (c *Committer) NoteEras(ctx context.Context) error {
 		return d.nameFeature(layout.FeatureEras)
 	}})
 	return err
-}
-
-// newEra is one from behind the state that the store was opened in.
-func (c *Committer) newEra() layout.Era {
-	era := layout.Era{From: c.opened + 1}
-	_, _ = rand.Read(era.ID[:]) // never fails
-	return era
-}
-
-// beginEra adds a new era to the first batch since the store was opened, where it notes them.
-func (b *batch) beginEra() {
-	c := b.c
-	if c.begun {
-		return
-	}
-	if eras := c.source.Eras.Load(); eras != nil {
-		b.writes[string(layout.ErasKey())] = Write{Value: layout.AppendEras(nil, eras.With(c.newEra()))}
-	}
-}
-
-// keepEras takes what a batch that is durable wrote of eras.
-func (b *batch) keepEras() {
-	if w, ok := b.writes[string(layout.ErasKey())]; ok {
-		if eras, err := layout.ParseEras(w.Value); err == nil {
-			b.c.source.Eras.Store(&eras)
-		}
-	}
-	b.c.begun = true
 }

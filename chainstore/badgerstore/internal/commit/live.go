@@ -39,3 +39,20 @@ func (l *Live) Add(v *snapshot.Snapshot, at chainstore.Place) error {
 	}
 	return nil
 }
+
+// naming notes the nodes of a namespace that changes name, whether or not these take place: a parent, a target, the head that an alias leaves, a
+// node that is put or put again. nil notes nothing.
+type naming struct {
+	ns uint32
+	// seqs has, by segment, the highest Seq of the nodes that were named and are not known to be kept yet.
+	seqs map[uint64]uint32
+}
+
+func (n *naming) note(ns uint32, at chainstore.Place) {
+	if n == nil || n.ns != ns {
+		return
+	}
+	if seq, has := n.seqs[at.Segment]; !has || seq < at.Seq {
+		n.seqs[at.Segment] = at.Seq
+	}
+}

@@ -107,13 +107,13 @@ func (d *changeTxn) find(id chainstore.ID) (n *cache.Node, err error) {
 			return nil, err
 		}
 	}
-	d.named(n.At)
+	d.c.naming.note(d.ns, n.At)
 	return n, nil
 }
 
 // at returns what is known of the node at a place, which is there.
 func (d *changeTxn) at(at chainstore.Place) (*cache.Node, error) {
-	d.named(at)
+	d.c.naming.note(d.ns, at)
 	where := cache.NodePlace{Namespace: d.ns, At: at}
 	if n := d.byPlace[where]; n != nil {
 		return n, nil
@@ -171,7 +171,7 @@ func (d *changeTxn) create(in *chainstore.NewNode, id chainstore.ID, parent *cac
 		return nil, err
 	}
 	n := &cache.Node{Namespace: d.ns, At: lineage.Head, Header: made.Header, Lineage: lineage, Tables: made.Tables, IsTip: true}
-	d.named(n.At)
+	d.c.naming.note(d.ns, n.At)
 	d.row(n, in)
 	d.know(n)
 	if err := d.index(n, made, in, recalls); err != nil {

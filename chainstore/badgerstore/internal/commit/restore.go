@@ -128,7 +128,7 @@ func (d *changeTxn) name(r *restore) error {
 		}
 	}
 	for _, at := range r.places {
-		d.named(at)
+		d.c.naming.note(d.ns, at)
 	}
 	return nil
 }
@@ -152,17 +152,6 @@ func (p *aliasPlan) present() *chainstore.AliasState {
 		return &chainstore.AliasState{}
 	}
 	return &chainstore.AliasState{Revision: p.row.Began, Deleted: p.row.Deleted, Node: p.now.Head, At: p.row.MovedAt}
-}
-
-// clear takes an alias away with all that follows from it.
-func (d *changeTxn) clear(p *aliasPlan) {
-	if p.row == nil {
-		return
-	}
-	d.unlist(p)
-	for number := p.row.FirstKept(); number < p.row.States; number++ {
-		d.delete(layout.HistoryKey(d.ns, p.change.Name, number))
-	}
 }
 
 // restoreAlias writes an alias with its past states, which are numbered anew.

@@ -10,18 +10,16 @@ import (
 )
 
 // Sweeping is a collection of a namespace under way, as the committer knows it. Between its begin and its end the committer notes every node
-// that a change names, whether or not the change takes place: a parent, a target, the head that an alias leaves, a node that is put or put
-// again. What is named is kept.
+// that a change names. What is named is kept.
 type Sweeping struct {
-	c  *Committer
-	ns uint32
+	c *Committer
 	// Live is what is kept. It belongs to the committer during Sweep, and else to whoever collects.
 	Live *Live
 	// Now is the time as of which states of aliases are told of, or not.
 	Now int64
 
-	// named has, by segment, the highest Seq of the nodes that were named and are not in Live yet. It is the committer's.
-	named map[uint64]uint32
+	// named is what was named and is not in Live yet. It is the committer's.
+	named *naming
 }
 
 // errNoNamespace is the error for a namespace that was never written to.
@@ -30,7 +28,7 @@ var errNoNamespace = errors.New("the namespace was never written to")
 // BeginSweeping begins a collection; nil in a namespace that was never written to. There is one at a time. Reads that begin from now on see
 // what was named before.
 func (c *Committer) BeginSweeping(ctx context.Context, namespace string) (*Sweeping, error) {
-	s := &Sweeping{c: c, named: map[uint64]uint32{}}
+	s := &Sweeping{c: c, named: &naming{seqs: map[uint64]uint32{}}}
 	_, err := c.submit(ctx, &Request{Namespace: namespace, Change: &chainstore.Change{}, own: func(d *changeTxn) error {
 		if err := d.enter(namespace); err != nil {
 			return err
@@ -38,8 +36,8 @@ func (c *Committer) BeginSweeping(ctx context.Context, namespace string) (*Sweep
 		if d.created {
 			return errNoNamespace
 		}
-		s.ns, s.Live, s.Now = d.ns, NewLive(d.counters.NextSegment), d.now
-		c.sweeping = s
+		s.Live, s.Now, s.named.ns = NewLive(d.counters.NextSegment), d.now, d.ns
+		c.naming = s.named
 		return nil
 	}})
 	switch {
@@ -56,21 +54,12 @@ func (c *Committer) BeginSweeping(ctx context.Context, namespace string) (*Sweep
 // End ends a collection: from now on nothing is noted for it.
 func (s *Sweeping) End() error {
 	_, err := s.c.submit(context.Background(), &Request{Change: &chainstore.Change{}, own: func(d *changeTxn) error {
-		if d.c.sweeping == s {
-			d.c.sweeping = nil
+		if d.c.naming == s.named {
+			d.c.naming = nil
 		}
 		return nil
 	}})
 	return err
-}
-
-// named notes that a change names a node.
-func (d *changeTxn) named(at chainstore.Place) {
-	if s := d.c.sweeping; s != nil && s.ns == d.ns {
-		if seq, has := s.named[at.Segment]; !has || seq < at.Seq {
-			s.named[at.Segment] = at.Seq
-		}
-	}
 }
 
 // Dead is a node that nothing keeps, as whoever collects has read it, with the rows that go with it: all that depend on it alone.
@@ -116,12 +105,12 @@ func (d *changeTxn) sweep(namespace string, s *Sweeping, nodes []Dead) (out Swep
 	if err := d.enter(namespace); err != nil {
 		return out, err
 	}
-	for segment, seq := range s.named {
+	for segment, seq := range s.named.seqs {
 		if err := s.Live.Add(d.view, chainstore.Place{Segment: segment, Seq: seq}); err != nil {
 			return out, err
 		}
 	}
-	clear(s.named)
+	clear(s.named.seqs)
 	d.swept = &cache.Forgotten{Namespace: d.ns, From: map[uint64]uint32{}}
 	for i := range nodes {
 		n := &nodes[i]
