@@ -72,7 +72,7 @@ func TestBundleFile(t *testing.T) {
 	if r := s.run("bundle", "create", "", "trip/b"); r.code != exitUsage {
 		t.Errorf("without a name: exit code %d, %s", r.code, r.notes)
 	}
-	f, err := newBundleFile(other)
+	f, err := newPartFile(other, "bundle", "a bundle")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,11 +46,8 @@ A backup that was cut stays as FILE.part, and another file has the rest: see --c
 
 // Run writes a backup.
 func (c *backupCreateCommand) Run(ctx context.Context, s *session) (err error) {
-	switch {
-	case c.All && s.namespaceGiven:
+	if c.All && s.namespaceGiven {
 		return usagef("--all writes every namespace: leave out --namespace, and TRANSCRIPTCTL_NAMESPACE in the environment")
-	case c.File == "":
-		return usagef("FILE must not be empty: name the file to write, or - for standard output")
 	}
 	recipients, err := sealTo(c.Recipient)
 	if err != nil {
@@ -64,7 +61,7 @@ func (c *backupCreateCommand) Run(ctx context.Context, s *session) (err error) {
 		_, err := s.backUp(ctx, ask, s.out, recipients)
 		return c.inFlags(s, err)
 	}
-	part, err := newPartFile(c.File)
+	part, err := newPartFile(c.File, "backup", "a backup that was cut: go on from it with another FILE and --continue, or remove it")
 	if err != nil {
 		return err
 	}
@@ -283,14 +280,18 @@ type partFile struct {
 	name string
 }
 
-// newPartFile makes one that nobody else may read. What is there already is not written over.
-func newPartFile(name string) (*partFile, error) {
+// newPartFile makes one for a kind of archive that nobody else may read. What is there already is not written over; left says what to do with what an
+// earlier command left of the name.
+func newPartFile(name, kind, left string) (*partFile, error) {
+	if name == "" {
+		return nil, usagef("FILE must not be empty: name the file to write, or - for standard output")
+	}
 	if _, err := os.Lstat(name); err == nil {
-		return nil, usagef("%s is there already: a backup is not written over", name)
+		return nil, usagef("%s is there already: a %s is not written over", name, kind)
 	}
 	f, err := os.OpenFile(name+partEnding, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
-		return nil, usagef("%s is there already, of a backup that was cut: go on from it with another FILE and --continue, or remove it", name+partEnding)
+		return nil, usagef("%s is there already, of %s", name+partEnding, left)
 	}
 	if err != nil {
 		return nil, &inputError{err}
@@ -307,6 +308,14 @@ func (f *partFile) complete() error {
 		return err
 	}
 	return syncdir.Sync(filepath.Dir(f.name))
+}
+
+// end completes it, or takes it away.
+func (f *partFile) end(complete bool) error {
+	if complete {
+		return f.complete()
+	}
+	return errors.Join(f.leave(), os.Remove(f.Name()))
 }
 
 // leave keeps what was written under its name for the time being.

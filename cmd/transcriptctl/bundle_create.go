@@ -50,7 +50,7 @@ func (c *bundleCreateCommand) Run(ctx context.Context, s *session) (err error) {
 	}
 	out, end := io.Writer(s.out), func(bool) error { return nil }
 	if c.File != "-" {
-		f, err := newBundleFile(c.File)
+		f, err := newPartFile(c.File, "bundle", "a bundle or backup that was not finished: remove it, or name another FILE")
 		if err != nil {
 			return err
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"filippo.io/age"
 
@@ -28,7 +27,7 @@ type restoreCommand struct {
 func (c *restoreCommand) Help() string {
 	return `Checks the backups whole, as backup verify does, and then puts what they have: nodes with their ids, notes and times, aliases with labels, revisions and histories, and settings. Indexes are made anew. With --namespace, or TRANSCRIPTCTL_NAMESPACE in the environment, that namespace of the backups alone is restored. The store must have nothing, or each namespace that is restored must be mapped to one that has nothing. Through a server the caller needs the roles read, append and admin on each namespace that is restored to. What is restored without a server is verified behind it. What a restore does not bring back is in docs/operations.md. Examples:
 
-    transcriptctl restore sunday.backup monday.backup --store badger:///var/lib/transcriptd
+    transcriptctl restore sunday.backup monday.backup --store badger:///var/lib/transcriptd/store
     transcriptctl restore sunday.backup
     transcriptctl restore sunday.backup --namespace team --map team=team-as-of-sunday`
 }
@@ -88,19 +87,12 @@ func (c *restoreCommand) judge() error {
 		return usagef("restore reads the backups twice, first to check them, and standard input cannot be: write it to a file first")
 	}
 	for _, from := range slices.Sorted(maps.Keys(c.Map)) {
-		if to := c.Map[from]; !isNamespace(to) {
-			return usagef("--map %s=%s: the new name must be 1 to 64 of a-z, 0-9, '.', '_' and '-'", from, to)
+		to := &transcriptv1.ArchiveRecord_Namespace{Namespace: &transcriptv1.ArchiveNamespace{Name: c.Map[from]}}
+		if c.Map[from] == "" || judged(&transcriptv1.ArchiveRecord{Record: to}, nil) != nil {
+			return usagef("--map %s=%s: the new name must be 1 to 64 of a-z, 0-9, '.', '_' and '-'", from, c.Map[from])
 		}
 	}
 	return nil
-}
-
-// isNamespace tells whether a namespace may have a name.
-func isNamespace(name string) bool {
-	bad := func(c rune) bool {
-		return (c < 'a' || c > 'z') && (c < '0' || c > '9') && !strings.ContainsRune("._-", c)
-	}
-	return name != "" && len(name) <= 64 && !strings.ContainsFunc(name, bad)
 }
 
 // judge refuses a --namespace or --map of what the backups have not, and one name for two namespaces.

@@ -22,7 +22,7 @@ type restoreFolder struct {
 	at string
 }
 
-// folder says where a restore works: ErrExist where an earlier one was cut, unless it goes on with it.
+// folder says where a restore works. It refuses what an earlier one left that was cut, unless it goes on with that.
 func (c *restoreCommand) folder() (*restoreFolder, error) {
 	path, ok := strings.CutPrefix(c.Store, "badger://")
 	if !ok || path == "" {

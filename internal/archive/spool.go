@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 
 	"filippo.io/age"
@@ -21,6 +20,7 @@ type Spool struct {
 	memory bytes.Buffer
 	// The rest is of the file; nil where there is none.
 	file   *os.File
+	stays  bool // it has a name until Close
 	key    *age.X25519Identity
 	sealed io.WriteCloser
 	out    *bufio.Writer
@@ -57,7 +57,7 @@ func (s *Spool) begin() (err error) {
 	if s.file, err = os.CreateTemp("", "transcriptd-*.spool"); err != nil {
 		return err
 	}
-	_ = os.Remove(s.file.Name()) // an open file needs no name, and a kill leaves none; where it does, Close removes it
+	s.stays = os.Remove(s.file.Name()) != nil // a kill leaves nothing, where the system lets an open file be removed
 	if s.sealed, err = Seal(s.file, s.key.Recipient()); err != nil {
 		return err
 	}
@@ -106,8 +106,8 @@ func (s *Spool) Close() error {
 		return nil
 	}
 	err := s.file.Close()
-	if gone := os.Remove(s.file.Name()); !errors.Is(gone, fs.ErrNotExist) {
-		err = errors.Join(err, gone)
+	if s.stays {
+		err = errors.Join(err, os.Remove(s.file.Name()))
 	}
 	return err
 }
