@@ -9,6 +9,7 @@ package transcriptv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -164,6 +165,67 @@ func (x ProblemKind) Number() protoreflect.EnumNumber {
 // Deprecated: Use ProblemKind.Descriptor instead.
 func (ProblemKind) EnumDescriptor() ([]byte, []int) {
 	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{1}
+}
+
+// What a collection is doing.
+type CollectPhase int32
+
+const (
+	// A server may have phases that are not listed here.
+	CollectPhase_COLLECT_PHASE_UNSPECIFIED CollectPhase = 0
+	// It waits for another collection.
+	CollectPhase_COLLECT_PHASE_QUEUED CollectPhase = 1
+	// It looks for what is kept.
+	CollectPhase_COLLECT_PHASE_MARKING CollectPhase = 2
+	// It waits for a backup, or a check, of the store to end.
+	CollectPhase_COLLECT_PHASE_HELD CollectPhase = 3
+	// It deletes what is not kept.
+	CollectPhase_COLLECT_PHASE_SWEEPING CollectPhase = 4
+)
+
+// Enum value maps for CollectPhase.
+var (
+	CollectPhase_name = map[int32]string{
+		0: "COLLECT_PHASE_UNSPECIFIED",
+		1: "COLLECT_PHASE_QUEUED",
+		2: "COLLECT_PHASE_MARKING",
+		3: "COLLECT_PHASE_HELD",
+		4: "COLLECT_PHASE_SWEEPING",
+	}
+	CollectPhase_value = map[string]int32{
+		"COLLECT_PHASE_UNSPECIFIED": 0,
+		"COLLECT_PHASE_QUEUED":      1,
+		"COLLECT_PHASE_MARKING":     2,
+		"COLLECT_PHASE_HELD":        3,
+		"COLLECT_PHASE_SWEEPING":    4,
+	}
+)
+
+func (x CollectPhase) Enum() *CollectPhase {
+	p := new(CollectPhase)
+	*p = x
+	return p
+}
+
+func (x CollectPhase) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (CollectPhase) Descriptor() protoreflect.EnumDescriptor {
+	return file_transcript_v1_admin_service_proto_enumTypes[2].Descriptor()
+}
+
+func (CollectPhase) Type() protoreflect.EnumType {
+	return &file_transcript_v1_admin_service_proto_enumTypes[2]
+}
+
+func (x CollectPhase) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use CollectPhase.Descriptor instead.
+func (CollectPhase) EnumDescriptor() ([]byte, []int) {
+	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{2}
 }
 
 // Request of NamespaceStats.
@@ -1302,11 +1364,216 @@ func (x *ArchiveAliasState) GetRevision() int64 {
 	return 0
 }
 
+// Request of CollectGarbage.
+type CollectGarbageRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The namespace. Not allowed with SCOPE_STORE.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// What to collect. Default SCOPE_NAMESPACE. SCOPE_STORE collects every namespace in turn.
+	Scope Scope `protobuf:"varint,2,opt,name=scope,proto3,enum=transcript.v1.Scope" json:"scope,omitempty"`
+	// Whether to count what the call would delete, and to delete nothing.
+	DryRun bool `protobuf:"varint,3,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	// How long a node is kept after it was put, or put again, also if nothing else keeps it: 0 to 10 years, in whole
+	// milliseconds. A store notes repeats only every 12 hours, so a node may stay up to 12 hours longer. 0: its time does
+	// not keep a node, and one whose alias a client is about to set may go. Absent: as the server is set,
+	// 24 hours by default.
+	Grace *durationpb.Duration `protobuf:"bytes,4,opt,name=grace,proto3" json:"grace,omitempty"`
+	// The most nodes to delete in one second, on average. 0: no limit, but a pause of three times as long as each commit
+	// took.
+	MaxNodesPerSecond int64 `protobuf:"varint,5,opt,name=max_nodes_per_second,json=maxNodesPerSecond,proto3" json:"max_nodes_per_second,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *CollectGarbageRequest) Reset() {
+	*x = CollectGarbageRequest{}
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CollectGarbageRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CollectGarbageRequest) ProtoMessage() {}
+
+func (x *CollectGarbageRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CollectGarbageRequest.ProtoReflect.Descriptor instead.
+func (*CollectGarbageRequest) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *CollectGarbageRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *CollectGarbageRequest) GetScope() Scope {
+	if x != nil {
+		return x.Scope
+	}
+	return Scope_SCOPE_UNSPECIFIED
+}
+
+func (x *CollectGarbageRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+func (x *CollectGarbageRequest) GetGrace() *durationpb.Duration {
+	if x != nil {
+		return x.Grace
+	}
+	return nil
+}
+
+func (x *CollectGarbageRequest) GetMaxNodesPerSecond() int64 {
+	if x != nil {
+		return x.MaxNodesPerSecond
+	}
+	return 0
+}
+
+// A progress report of CollectGarbage, sent at least every 5 seconds. The last one has `done = true`. With `dry_run`
+// the counts are of what would be deleted.
+type CollectGarbageResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Nodes deleted so far.
+	Nodes int64 `protobuf:"varint,1,opt,name=nodes,proto3" json:"nodes,omitempty"`
+	// Messages of these nodes.
+	Messages int64 `protobuf:"varint,2,opt,name=messages,proto3" json:"messages,omitempty"`
+	// Bytes of these messages, in canonical encoding, before the store compresses them.
+	MessageBytes int64 `protobuf:"varint,3,opt,name=message_bytes,json=messageBytes,proto3" json:"message_bytes,omitempty"`
+	// Past states of aliases that ListAliasHistory does not list any more, deleted so far.
+	AliasStates int64 `protobuf:"varint,4,opt,name=alias_states,json=aliasStates,proto3" json:"alias_states,omitempty"`
+	// What the collection of the namespace in progress is doing. COLLECT_PHASE_UNSPECIFIED in the last report.
+	Phase CollectPhase `protobuf:"varint,5,opt,name=phase,proto3,enum=transcript.v1.CollectPhase" json:"phase,omitempty"`
+	// How much of that namespace was looked at, 0 to 1.
+	Progress float64 `protobuf:"fixed64,6,opt,name=progress,proto3" json:"progress,omitempty"`
+	// The namespace in progress. Empty in the last report of a whole store.
+	Namespace string `protobuf:"bytes,7,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// Namespaces collected so far. SCOPE_STORE only.
+	NamespacesCollected int64 `protobuf:"varint,8,opt,name=namespaces_collected,json=namespacesCollected,proto3" json:"namespaces_collected,omitempty"`
+	// Whether this is the last report. A stream that ends without it has not finished the collection.
+	Done          bool `protobuf:"varint,9,opt,name=done,proto3" json:"done,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CollectGarbageResponse) Reset() {
+	*x = CollectGarbageResponse{}
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CollectGarbageResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CollectGarbageResponse) ProtoMessage() {}
+
+func (x *CollectGarbageResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CollectGarbageResponse.ProtoReflect.Descriptor instead.
+func (*CollectGarbageResponse) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *CollectGarbageResponse) GetNodes() int64 {
+	if x != nil {
+		return x.Nodes
+	}
+	return 0
+}
+
+func (x *CollectGarbageResponse) GetMessages() int64 {
+	if x != nil {
+		return x.Messages
+	}
+	return 0
+}
+
+func (x *CollectGarbageResponse) GetMessageBytes() int64 {
+	if x != nil {
+		return x.MessageBytes
+	}
+	return 0
+}
+
+func (x *CollectGarbageResponse) GetAliasStates() int64 {
+	if x != nil {
+		return x.AliasStates
+	}
+	return 0
+}
+
+func (x *CollectGarbageResponse) GetPhase() CollectPhase {
+	if x != nil {
+		return x.Phase
+	}
+	return CollectPhase_COLLECT_PHASE_UNSPECIFIED
+}
+
+func (x *CollectGarbageResponse) GetProgress() float64 {
+	if x != nil {
+		return x.Progress
+	}
+	return 0
+}
+
+func (x *CollectGarbageResponse) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *CollectGarbageResponse) GetNamespacesCollected() int64 {
+	if x != nil {
+		return x.NamespacesCollected
+	}
+	return 0
+}
+
+func (x *CollectGarbageResponse) GetDone() bool {
+	if x != nil {
+		return x.Done
+	}
+	return false
+}
+
 var File_transcript_v1_admin_service_proto protoreflect.FileDescriptor
 
 const file_transcript_v1_admin_service_proto_rawDesc = "" +
 	"\n" +
-	"!transcript/v1/admin_service.proto\x12\rtranscript.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"5\n" +
+	"!transcript/v1/admin_service.proto\x12\rtranscript.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"5\n" +
 	"\x15NamespaceStatsRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\"\xa0\x02\n" +
 	"\x16NamespaceStatsResponse\x12\x14\n" +
@@ -1389,7 +1656,23 @@ const file_transcript_v1_admin_service_proto_rawDesc = "" +
 	"\x11ArchiveAliasState\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\fR\x04node\x125\n" +
 	"\bbegan_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\abeganAt\x12\x1a\n" +
-	"\brevision\x18\x03 \x01(\x03R\brevision*D\n" +
+	"\brevision\x18\x03 \x01(\x03R\brevision\"\xdc\x01\n" +
+	"\x15CollectGarbageRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12*\n" +
+	"\x05scope\x18\x02 \x01(\x0e2\x14.transcript.v1.ScopeR\x05scope\x12\x17\n" +
+	"\adry_run\x18\x03 \x01(\bR\x06dryRun\x12/\n" +
+	"\x05grace\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x05grace\x12/\n" +
+	"\x14max_nodes_per_second\x18\x05 \x01(\x03R\x11maxNodesPerSecond\"\xc6\x02\n" +
+	"\x16CollectGarbageResponse\x12\x14\n" +
+	"\x05nodes\x18\x01 \x01(\x03R\x05nodes\x12\x1a\n" +
+	"\bmessages\x18\x02 \x01(\x03R\bmessages\x12#\n" +
+	"\rmessage_bytes\x18\x03 \x01(\x03R\fmessageBytes\x12!\n" +
+	"\falias_states\x18\x04 \x01(\x03R\valiasStates\x121\n" +
+	"\x05phase\x18\x05 \x01(\x0e2\x1b.transcript.v1.CollectPhaseR\x05phase\x12\x1a\n" +
+	"\bprogress\x18\x06 \x01(\x01R\bprogress\x12\x1c\n" +
+	"\tnamespace\x18\a \x01(\tR\tnamespace\x121\n" +
+	"\x14namespaces_collected\x18\b \x01(\x03R\x13namespacesCollected\x12\x12\n" +
+	"\x04done\x18\t \x01(\bR\x04done*D\n" +
 	"\x05Scope\x12\x15\n" +
 	"\x11SCOPE_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fSCOPE_NAMESPACE\x10\x01\x12\x0f\n" +
@@ -1407,13 +1690,20 @@ const file_transcript_v1_admin_service_proto_rawDesc = "" +
 	"\x12PROBLEM_KIND_ALIAS\x10\t\x12\x19\n" +
 	"\x15PROBLEM_KIND_SETTINGS\x10\n" +
 	"\x12\x19\n" +
-	"\x15PROBLEM_KIND_LAST_PUT\x10\v2\xa2\x03\n" +
+	"\x15PROBLEM_KIND_LAST_PUT\x10\v*\x96\x01\n" +
+	"\fCollectPhase\x12\x1d\n" +
+	"\x19COLLECT_PHASE_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14COLLECT_PHASE_QUEUED\x10\x01\x12\x19\n" +
+	"\x15COLLECT_PHASE_MARKING\x10\x02\x12\x16\n" +
+	"\x12COLLECT_PHASE_HELD\x10\x03\x12\x1a\n" +
+	"\x16COLLECT_PHASE_SWEEPING\x10\x042\x83\x04\n" +
 	"\fAdminService\x12]\n" +
 	"\x0eNamespaceStats\x12$.transcript.v1.NamespaceStatsRequest\x1a%.transcript.v1.NamespaceStatsResponse\x12W\n" +
 	"\fSetNamespace\x12\".transcript.v1.SetNamespaceRequest\x1a#.transcript.v1.SetNamespaceResponse\x12G\n" +
 	"\x06Verify\x12\x1c.transcript.v1.VerifyRequest\x1a\x1d.transcript.v1.VerifyResponse0\x01\x12G\n" +
 	"\x06Backup\x12\x1c.transcript.v1.BackupRequest\x1a\x1d.transcript.v1.BackupResponse0\x01\x12H\n" +
-	"\aRestore\x12\x1d.transcript.v1.RestoreRequest\x1a\x1e.transcript.v1.RestoreResponseBCZAgithub.com/transcriptd/transcriptd/gen/transcript/v1;transcriptv1b\x06proto3"
+	"\aRestore\x12\x1d.transcript.v1.RestoreRequest\x1a\x1e.transcript.v1.RestoreResponse\x12_\n" +
+	"\x0eCollectGarbage\x12$.transcript.v1.CollectGarbageRequest\x1a%.transcript.v1.CollectGarbageResponse0\x01BCZAgithub.com/transcriptd/transcriptd/gen/transcript/v1;transcriptv1b\x06proto3"
 
 var (
 	file_transcript_v1_admin_service_proto_rawDescOnce sync.Once
@@ -1427,58 +1717,67 @@ func file_transcript_v1_admin_service_proto_rawDescGZIP() []byte {
 	return file_transcript_v1_admin_service_proto_rawDescData
 }
 
-var file_transcript_v1_admin_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_transcript_v1_admin_service_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_transcript_v1_admin_service_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_transcript_v1_admin_service_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_transcript_v1_admin_service_proto_goTypes = []any{
 	(Scope)(0),                     // 0: transcript.v1.Scope
 	(ProblemKind)(0),               // 1: transcript.v1.ProblemKind
-	(*NamespaceStatsRequest)(nil),  // 2: transcript.v1.NamespaceStatsRequest
-	(*NamespaceStatsResponse)(nil), // 3: transcript.v1.NamespaceStatsResponse
-	(*NamespaceSettings)(nil),      // 4: transcript.v1.NamespaceSettings
-	(*SetNamespaceRequest)(nil),    // 5: transcript.v1.SetNamespaceRequest
-	(*SetNamespaceResponse)(nil),   // 6: transcript.v1.SetNamespaceResponse
-	(*VerifyRequest)(nil),          // 7: transcript.v1.VerifyRequest
-	(*VerifyProblem)(nil),          // 8: transcript.v1.VerifyProblem
-	(*VerifyResponse)(nil),         // 9: transcript.v1.VerifyResponse
-	(*BackupRequest)(nil),          // 10: transcript.v1.BackupRequest
-	(*BackupResponse)(nil),         // 11: transcript.v1.BackupResponse
-	(*RestoreRequest)(nil),         // 12: transcript.v1.RestoreRequest
-	(*RestoreResponse)(nil),        // 13: transcript.v1.RestoreResponse
-	(*ArchiveNamespace)(nil),       // 14: transcript.v1.ArchiveNamespace
-	(*ArchiveAlias)(nil),           // 15: transcript.v1.ArchiveAlias
-	(*ArchiveAliasState)(nil),      // 16: transcript.v1.ArchiveAliasState
-	nil,                            // 17: transcript.v1.ArchiveAlias.LabelsEntry
-	(*timestamppb.Timestamp)(nil),  // 18: google.protobuf.Timestamp
+	(CollectPhase)(0),              // 2: transcript.v1.CollectPhase
+	(*NamespaceStatsRequest)(nil),  // 3: transcript.v1.NamespaceStatsRequest
+	(*NamespaceStatsResponse)(nil), // 4: transcript.v1.NamespaceStatsResponse
+	(*NamespaceSettings)(nil),      // 5: transcript.v1.NamespaceSettings
+	(*SetNamespaceRequest)(nil),    // 6: transcript.v1.SetNamespaceRequest
+	(*SetNamespaceResponse)(nil),   // 7: transcript.v1.SetNamespaceResponse
+	(*VerifyRequest)(nil),          // 8: transcript.v1.VerifyRequest
+	(*VerifyProblem)(nil),          // 9: transcript.v1.VerifyProblem
+	(*VerifyResponse)(nil),         // 10: transcript.v1.VerifyResponse
+	(*BackupRequest)(nil),          // 11: transcript.v1.BackupRequest
+	(*BackupResponse)(nil),         // 12: transcript.v1.BackupResponse
+	(*RestoreRequest)(nil),         // 13: transcript.v1.RestoreRequest
+	(*RestoreResponse)(nil),        // 14: transcript.v1.RestoreResponse
+	(*ArchiveNamespace)(nil),       // 15: transcript.v1.ArchiveNamespace
+	(*ArchiveAlias)(nil),           // 16: transcript.v1.ArchiveAlias
+	(*ArchiveAliasState)(nil),      // 17: transcript.v1.ArchiveAliasState
+	(*CollectGarbageRequest)(nil),  // 18: transcript.v1.CollectGarbageRequest
+	(*CollectGarbageResponse)(nil), // 19: transcript.v1.CollectGarbageResponse
+	nil,                            // 20: transcript.v1.ArchiveAlias.LabelsEntry
+	(*timestamppb.Timestamp)(nil),  // 21: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),    // 22: google.protobuf.Duration
 }
 var file_transcript_v1_admin_service_proto_depIdxs = []int32{
-	4,  // 0: transcript.v1.NamespaceStatsResponse.settings:type_name -> transcript.v1.NamespaceSettings
-	4,  // 1: transcript.v1.SetNamespaceRequest.settings:type_name -> transcript.v1.NamespaceSettings
-	4,  // 2: transcript.v1.SetNamespaceResponse.settings:type_name -> transcript.v1.NamespaceSettings
+	5,  // 0: transcript.v1.NamespaceStatsResponse.settings:type_name -> transcript.v1.NamespaceSettings
+	5,  // 1: transcript.v1.SetNamespaceRequest.settings:type_name -> transcript.v1.NamespaceSettings
+	5,  // 2: transcript.v1.SetNamespaceResponse.settings:type_name -> transcript.v1.NamespaceSettings
 	0,  // 3: transcript.v1.VerifyRequest.scope:type_name -> transcript.v1.Scope
 	1,  // 4: transcript.v1.VerifyProblem.kind:type_name -> transcript.v1.ProblemKind
-	8,  // 5: transcript.v1.VerifyResponse.problems:type_name -> transcript.v1.VerifyProblem
+	9,  // 5: transcript.v1.VerifyResponse.problems:type_name -> transcript.v1.VerifyProblem
 	0,  // 6: transcript.v1.BackupRequest.scope:type_name -> transcript.v1.Scope
-	14, // 7: transcript.v1.RestoreRequest.archived:type_name -> transcript.v1.ArchiveNamespace
-	15, // 8: transcript.v1.RestoreRequest.aliases:type_name -> transcript.v1.ArchiveAlias
-	4,  // 9: transcript.v1.ArchiveNamespace.settings:type_name -> transcript.v1.NamespaceSettings
-	16, // 10: transcript.v1.ArchiveAlias.states:type_name -> transcript.v1.ArchiveAliasState
-	17, // 11: transcript.v1.ArchiveAlias.labels:type_name -> transcript.v1.ArchiveAlias.LabelsEntry
-	18, // 12: transcript.v1.ArchiveAliasState.began_at:type_name -> google.protobuf.Timestamp
-	2,  // 13: transcript.v1.AdminService.NamespaceStats:input_type -> transcript.v1.NamespaceStatsRequest
-	5,  // 14: transcript.v1.AdminService.SetNamespace:input_type -> transcript.v1.SetNamespaceRequest
-	7,  // 15: transcript.v1.AdminService.Verify:input_type -> transcript.v1.VerifyRequest
-	10, // 16: transcript.v1.AdminService.Backup:input_type -> transcript.v1.BackupRequest
-	12, // 17: transcript.v1.AdminService.Restore:input_type -> transcript.v1.RestoreRequest
-	3,  // 18: transcript.v1.AdminService.NamespaceStats:output_type -> transcript.v1.NamespaceStatsResponse
-	6,  // 19: transcript.v1.AdminService.SetNamespace:output_type -> transcript.v1.SetNamespaceResponse
-	9,  // 20: transcript.v1.AdminService.Verify:output_type -> transcript.v1.VerifyResponse
-	11, // 21: transcript.v1.AdminService.Backup:output_type -> transcript.v1.BackupResponse
-	13, // 22: transcript.v1.AdminService.Restore:output_type -> transcript.v1.RestoreResponse
-	18, // [18:23] is the sub-list for method output_type
-	13, // [13:18] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	15, // 7: transcript.v1.RestoreRequest.archived:type_name -> transcript.v1.ArchiveNamespace
+	16, // 8: transcript.v1.RestoreRequest.aliases:type_name -> transcript.v1.ArchiveAlias
+	5,  // 9: transcript.v1.ArchiveNamespace.settings:type_name -> transcript.v1.NamespaceSettings
+	17, // 10: transcript.v1.ArchiveAlias.states:type_name -> transcript.v1.ArchiveAliasState
+	20, // 11: transcript.v1.ArchiveAlias.labels:type_name -> transcript.v1.ArchiveAlias.LabelsEntry
+	21, // 12: transcript.v1.ArchiveAliasState.began_at:type_name -> google.protobuf.Timestamp
+	0,  // 13: transcript.v1.CollectGarbageRequest.scope:type_name -> transcript.v1.Scope
+	22, // 14: transcript.v1.CollectGarbageRequest.grace:type_name -> google.protobuf.Duration
+	2,  // 15: transcript.v1.CollectGarbageResponse.phase:type_name -> transcript.v1.CollectPhase
+	3,  // 16: transcript.v1.AdminService.NamespaceStats:input_type -> transcript.v1.NamespaceStatsRequest
+	6,  // 17: transcript.v1.AdminService.SetNamespace:input_type -> transcript.v1.SetNamespaceRequest
+	8,  // 18: transcript.v1.AdminService.Verify:input_type -> transcript.v1.VerifyRequest
+	11, // 19: transcript.v1.AdminService.Backup:input_type -> transcript.v1.BackupRequest
+	13, // 20: transcript.v1.AdminService.Restore:input_type -> transcript.v1.RestoreRequest
+	18, // 21: transcript.v1.AdminService.CollectGarbage:input_type -> transcript.v1.CollectGarbageRequest
+	4,  // 22: transcript.v1.AdminService.NamespaceStats:output_type -> transcript.v1.NamespaceStatsResponse
+	7,  // 23: transcript.v1.AdminService.SetNamespace:output_type -> transcript.v1.SetNamespaceResponse
+	10, // 24: transcript.v1.AdminService.Verify:output_type -> transcript.v1.VerifyResponse
+	12, // 25: transcript.v1.AdminService.Backup:output_type -> transcript.v1.BackupResponse
+	14, // 26: transcript.v1.AdminService.Restore:output_type -> transcript.v1.RestoreResponse
+	19, // 27: transcript.v1.AdminService.CollectGarbage:output_type -> transcript.v1.CollectGarbageResponse
+	22, // [22:28] is the sub-list for method output_type
+	16, // [16:22] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_transcript_v1_admin_service_proto_init() }
@@ -1492,8 +1791,8 @@ func file_transcript_v1_admin_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_transcript_v1_admin_service_proto_rawDesc), len(file_transcript_v1_admin_service_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   16,
+			NumEnums:      3,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

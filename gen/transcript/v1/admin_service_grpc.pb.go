@@ -24,6 +24,7 @@ const (
 	AdminService_Verify_FullMethodName         = "/transcript.v1.AdminService/Verify"
 	AdminService_Backup_FullMethodName         = "/transcript.v1.AdminService/Backup"
 	AdminService_Restore_FullMethodName        = "/transcript.v1.AdminService/Restore"
+	AdminService_CollectGarbage_FullMethodName = "/transcript.v1.AdminService/CollectGarbage"
 )
 
 // AdminServiceClient is the client API for AdminService service.
@@ -83,6 +84,20 @@ type AdminServiceClient interface {
 	// the archive has it nor of its past), SETTINGS_CHANGED (the settings have a higher revision, or
 	// the same one and are not the same).
 	Restore(ctx context.Context, in *RestoreRequest, opts ...grpc.CallOption) (*RestoreResponse, error)
+	// Deletes the nodes that nothing keeps, of a namespace or of every namespace in turn. Kept are: a node that an
+	// alias points to, or that a state of an alias points to which ListAliasHistory lists; a node that was put, or put
+	// again, within the grace; each ancestor of a kept node; and what a write names during the call. What a
+	// node spawned is not kept by that. Past states that ListAliasHistory does not list any more are deleted, too.
+	//
+	// The stream reports progress. Writers and readers do not wait, but while a commit that deletes is written. The
+	// collections of a store run one after another, and delete nothing while a backup or a check of the store runs.
+	//
+	// Each commit that deletes is durable by itself, and children go before their parents. If the stream ends early,
+	// what was deleted stays deleted; a new call goes on with the rest. So a client pauses a collection by ending its
+	// call.
+	//
+	// Errors: OVERLOADED (others run already).
+	CollectGarbage(ctx context.Context, in *CollectGarbageRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CollectGarbageResponse], error)
 }
 
 type adminServiceClient struct {
@@ -161,6 +176,25 @@ func (c *adminServiceClient) Restore(ctx context.Context, in *RestoreRequest, op
 	return out, nil
 }
 
+func (c *adminServiceClient) CollectGarbage(ctx context.Context, in *CollectGarbageRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CollectGarbageResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &AdminService_ServiceDesc.Streams[2], AdminService_CollectGarbage_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[CollectGarbageRequest, CollectGarbageResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AdminService_CollectGarbageClient = grpc.ServerStreamingClient[CollectGarbageResponse]
+
 // AdminServiceServer is the server API for AdminService service.
 // All implementations must embed UnimplementedAdminServiceServer
 // for forward compatibility.
@@ -218,6 +252,20 @@ type AdminServiceServer interface {
 	// the archive has it nor of its past), SETTINGS_CHANGED (the settings have a higher revision, or
 	// the same one and are not the same).
 	Restore(context.Context, *RestoreRequest) (*RestoreResponse, error)
+	// Deletes the nodes that nothing keeps, of a namespace or of every namespace in turn. Kept are: a node that an
+	// alias points to, or that a state of an alias points to which ListAliasHistory lists; a node that was put, or put
+	// again, within the grace; each ancestor of a kept node; and what a write names during the call. What a
+	// node spawned is not kept by that. Past states that ListAliasHistory does not list any more are deleted, too.
+	//
+	// The stream reports progress. Writers and readers do not wait, but while a commit that deletes is written. The
+	// collections of a store run one after another, and delete nothing while a backup or a check of the store runs.
+	//
+	// Each commit that deletes is durable by itself, and children go before their parents. If the stream ends early,
+	// what was deleted stays deleted; a new call goes on with the rest. So a client pauses a collection by ending its
+	// call.
+	//
+	// Errors: OVERLOADED (others run already).
+	CollectGarbage(*CollectGarbageRequest, grpc.ServerStreamingServer[CollectGarbageResponse]) error
 	mustEmbedUnimplementedAdminServiceServer()
 }
 
@@ -242,6 +290,9 @@ func (UnimplementedAdminServiceServer) Backup(*BackupRequest, grpc.ServerStreami
 }
 func (UnimplementedAdminServiceServer) Restore(context.Context, *RestoreRequest) (*RestoreResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Restore not implemented")
+}
+func (UnimplementedAdminServiceServer) CollectGarbage(*CollectGarbageRequest, grpc.ServerStreamingServer[CollectGarbageResponse]) error {
+	return status.Error(codes.Unimplemented, "method CollectGarbage not implemented")
 }
 func (UnimplementedAdminServiceServer) mustEmbedUnimplementedAdminServiceServer() {}
 func (UnimplementedAdminServiceServer) testEmbeddedByValue()                      {}
@@ -340,6 +391,17 @@ func _AdminService_Restore_Handler(srv interface{}, ctx context.Context, dec fun
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AdminService_CollectGarbage_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(CollectGarbageRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(AdminServiceServer).CollectGarbage(m, &grpc.GenericServerStream[CollectGarbageRequest, CollectGarbageResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AdminService_CollectGarbageServer = grpc.ServerStreamingServer[CollectGarbageResponse]
+
 // AdminService_ServiceDesc is the grpc.ServiceDesc for AdminService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -369,6 +431,11 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "Backup",
 			Handler:       _AdminService_Backup_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "CollectGarbage",
+			Handler:       _AdminService_CollectGarbage_Handler,
 			ServerStreams: true,
 		},
 	},

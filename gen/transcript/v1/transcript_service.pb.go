@@ -2457,7 +2457,11 @@ type DeleteAliasRequest struct {
 	// The name.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// The condition on the alias. `must_not_exist` is not allowed.
-	Precondition  *AliasPrecondition `protobuf:"bytes,3,opt,name=precondition,proto3" json:"precondition,omitempty"`
+	Precondition *AliasPrecondition `protobuf:"bytes,3,opt,name=precondition,proto3" json:"precondition,omitempty"`
+	// Whether to delete the history of the name, too, and to forget the name at once, not after 90 days: then nothing of
+	// it keeps a node from CollectGarbage. Also for an alias that is deleted already. A repeat of the call succeeds,
+	// with `deleted = false` and revision 0.
+	ForgetHistory bool `protobuf:"varint,4,opt,name=forget_history,json=forgetHistory,proto3" json:"forget_history,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2511,6 +2515,13 @@ func (x *DeleteAliasRequest) GetPrecondition() *AliasPrecondition {
 		return x.Precondition
 	}
 	return nil
+}
+
+func (x *DeleteAliasRequest) GetForgetHistory() bool {
+	if x != nil {
+		return x.ForgetHistory
+	}
+	return false
 }
 
 // Response of DeleteAlias.
@@ -2599,7 +2610,11 @@ type DeleteAliasesRequest struct {
 	PageSize int32 `protobuf:"varint,6,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// The `next_page_token` of the page before, with the same scope, `moved_before` and `dry_run`. Empty: the
 	// first page. See docs/api.md#paging.
-	PageToken     string `protobuf:"bytes,7,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,7,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Whether to delete the histories, too, and to forget the names at once, as `DeleteAliasRequest.forget_history`
+	// does. A name whose alias was deleted before the call keeps its history. The pages of a deletion must all say the
+	// same.
+	ForgetHistory bool `protobuf:"varint,8,opt,name=forget_history,json=forgetHistory,proto3" json:"forget_history,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2692,6 +2707,13 @@ func (x *DeleteAliasesRequest) GetPageToken() string {
 		return x.PageToken
 	}
 	return ""
+}
+
+func (x *DeleteAliasesRequest) GetForgetHistory() bool {
+	if x != nil {
+		return x.ForgetHistory
+	}
+	return false
 }
 
 type isDeleteAliasesRequest_Scope interface {
@@ -9693,16 +9715,17 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x122\n" +
 	"\aaliases\x18\x02 \x03(\v2\x18.transcript.v1.AliasMoveR\aaliases\"E\n" +
 	"\rAliasResponse\x124\n" +
-	"\aaliases\x18\x01 \x03(\v2\x1a.transcript.v1.AliasResultR\aaliases\"\x8c\x01\n" +
+	"\aaliases\x18\x01 \x03(\v2\x1a.transcript.v1.AliasResultR\aaliases\"\xb3\x01\n" +
 	"\x12DeleteAliasRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12D\n" +
-	"\fprecondition\x18\x03 \x01(\v2 .transcript.v1.AliasPreconditionR\fprecondition\"l\n" +
+	"\fprecondition\x18\x03 \x01(\v2 .transcript.v1.AliasPreconditionR\fprecondition\x12%\n" +
+	"\x0eforget_history\x18\x04 \x01(\bR\rforgetHistory\"l\n" +
 	"\x13DeleteAliasResponse\x12\x18\n" +
 	"\adeleted\x18\x01 \x01(\bR\adeleted\x12\x1f\n" +
 	"\vprevious_id\x18\x02 \x01(\tR\n" +
 	"previousId\x12\x1a\n" +
-	"\brevision\x18\x03 \x01(\x03R\brevision\"\xff\x01\n" +
+	"\brevision\x18\x03 \x01(\x03R\brevision\"\xa6\x02\n" +
 	"\x14DeleteAliasesRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x18\n" +
 	"\x06prefix\x18\x02 \x01(\tH\x00R\x06prefix\x12\x12\n" +
@@ -9711,7 +9734,8 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\adry_run\x18\x05 \x01(\bR\x06dryRun\x12\x1b\n" +
 	"\tpage_size\x18\x06 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\a \x01(\tR\tpageTokenB\a\n" +
+	"page_token\x18\a \x01(\tR\tpageToken\x12%\n" +
+	"\x0eforget_history\x18\b \x01(\bR\rforgetHistoryB\a\n" +
 	"\x05scope\"\xb2\x01\n" +
 	"\x15DeleteAliasesResponse\x122\n" +
 	"\aaliases\x18\x01 \x03(\v2\x18.transcript.v1.AliasInfoR\aaliases\x12=\n" +
