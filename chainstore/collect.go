@@ -1,6 +1,9 @@
 package chainstore
 
-import "context"
+import (
+	"context"
+	"math"
+)
 
 // Collector deletes the nodes that nobody refers to.
 type Collector interface {
@@ -26,14 +29,19 @@ const RenewAfter = 12 * 60 * 60 * 1000
 // Collection is what Collect is to do.
 type Collection struct {
 	DryRun bool
-	// Grace, in milliseconds, is how long what was put is kept whatever refers to it.
+	// Grace, in milliseconds, is how long what was put is kept whatever refers to it. 0: its time does not keep it.
 	Grace int64
 	// NodesPerSecond bounds what is deleted, on average; 0: nothing does, but for a pause after each commit.
 	NodesPerSecond int64
 }
 
 // Cutoff is the time in milliseconds since the epoch, from which on a noted put keeps a node.
-func (c *Collection) Cutoff(now int64) int64 { return now - c.Grace - RenewAfter }
+func (c *Collection) Cutoff(now int64) int64 {
+	if c.Grace == 0 {
+		return math.MaxInt64
+	}
+	return now - c.Grace - RenewAfter
+}
 
 // Collected is how far a Collect has come.
 type Collected struct {

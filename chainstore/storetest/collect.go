@@ -179,6 +179,11 @@ func collectGrace(f *fixture) {
 	f.isThere(tip)
 	f.clock.Advance(20 * time.Hour)
 	equal(f, "the number of nodes deleted", f.collect(day, nil).Nodes, 2)
+	f.put(root(user("d")))
+	kept := f.put(root(user("e")))
+	f.commit(nil, point("a", kept, anything()))
+	equal(f, "the number of nodes deleted without a grace", f.collect(chainstore.Collection{}, nil).Nodes, 1)
+	f.isThere(kept)
 	f.clean()
 }
 
