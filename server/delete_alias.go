@@ -17,7 +17,7 @@ func (t *transcripts) DeleteAlias(ctx context.Context, req *transcriptv1.DeleteA
 	if err != nil {
 		return nil, err
 	}
-	done, err := change.Deletion(req.Name, condition).Commit(ctx, t.store, req.Namespace)
+	done, err := change.Deletion(req.Name, condition, req.ForgetHistory).Commit(ctx, t.store, req.Namespace)
 	if err != nil {
 		return nil, err
 	}

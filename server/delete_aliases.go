@@ -61,6 +61,7 @@ func (t *transcripts) DeleteAliases(ctx context.Context, req *transcriptv1.Delet
 type deletion struct {
 	namespace string
 	before    int64
+	forget    bool
 	page      []chainstore.Alias
 	// cutAt is the last alias of a page that was cut, and ended early.
 	cutAt string
@@ -85,8 +86,8 @@ func (t *transcripts) parseDeletion(req *transcriptv1.DeleteAliasesRequest) (*de
 		return nil, p, wire.ExactlyOne("prefix", "all")
 	}
 	before, err := movedBefore(req, t.now())
-	p.Scope = fmt.Sprintf("%v %d %s", req.DryRun, req.MovedBefore.AsTime().UnixMilli(), req.GetPrefix())
-	return &deletion{namespace: p.Namespace, before: before}, p, err
+	p.Scope = fmt.Sprintf("%v %d %v %s", req.DryRun, req.MovedBefore.AsTime().UnixMilli(), req.ForgetHistory, req.GetPrefix())
+	return &deletion{namespace: p.Namespace, before: before, forget: req.ForgetHistory}, p, err
 }
 
 // movedBefore is the first millisecond at which an alias that was moved then stays. Without one in the request it is the next.
@@ -163,7 +164,7 @@ func (d *deletion) change() *chainstore.Change {
 	out := &chainstore.Change{}
 	for i := range d.page {
 		out.Aliases = append(out.Aliases, chainstore.AliasChange{
-			Name: d.page[i].Name, Target: chainstore.Target{Kind: chainstore.TargetNone}, Condition: chainstore.Condition{Revision: d.page[i].Revision},
+			Name: d.page[i].Name, Target: chainstore.Target{Kind: chainstore.TargetNone}, Condition: chainstore.Condition{Revision: d.page[i].Revision}, Forget: d.forget,
 		})
 	}
 	return out

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
@@ -26,10 +27,11 @@ func seeds() map[string][]proto.Message {
 		transcripts + "PutNodes": {&transcriptv1.PutNodesRequest{Nodes: []*transcriptv1.NewNode{
 			{Parent: ref, Messages: []*Message{calling("t", "1")}}, {Previous: true, Messages: []*Message{result("1", "")}, Aliases: []*Update{{Name: "a"}}},
 		}}},
+		admin + "CollectGarbage":         {&transcriptv1.CollectGarbageRequest{Grace: durationpb.New(0)}, &transcriptv1.CollectGarbageRequest{Scope: transcriptv1.Scope_SCOPE_STORE, DryRun: true}},
 		admin + "Backup":                 {&transcriptv1.BackupRequest{}, &transcriptv1.BackupRequest{Scope: transcriptv1.Scope_SCOPE_STORE}},
 		transcripts + "PutArchivedNodes": {&transcriptv1.PutArchivedNodesRequest{Nodes: []*transcriptv1.ArchivedNode{archived("", user("x"))}}},
 		transcripts + "Alias":            {&transcriptv1.AliasRequest{Aliases: []*transcriptv1.AliasMove{{Name: "b", Target: ref}}}},
-		transcripts + "DeleteAlias":      {&transcriptv1.DeleteAliasRequest{Name: "b"}},
+		transcripts + "DeleteAlias":      {&transcriptv1.DeleteAliasRequest{Name: "b"}, &transcriptv1.DeleteAliasRequest{Name: "b", ForgetHistory: true}},
 		transcripts + "DeleteAliases":    {&transcriptv1.DeleteAliasesRequest{Scope: &transcriptv1.DeleteAliasesRequest_Prefix{Prefix: "b"}, PageSize: 1}},
 		transcripts + "ResolveAlias":     {&transcriptv1.ResolveAliasRequest{Name: ref.GetAlias()}},
 		transcripts + "ListAliases":      {&transcriptv1.ListAliasesRequest{PageSize: 1, Scope: &transcriptv1.ListAliasesRequest_Folder{Folder: canary}}},

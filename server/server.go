@@ -3,6 +3,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -60,6 +61,8 @@ type Config struct {
 	Authenticator identity.Authenticator
 	// ClientCertificates says that the Authenticator takes certificates too: who is not known is told so.
 	ClientCertificates bool
+	// Grace is how long a node is kept after it was put, whatever refers to it, by collections that do not say: at most MaxGrace; 0: DefaultGrace.
+	Grace time.Duration
 	// Audit is told of what callers do, and of what they are refused; nil: none is. It is closed once the gRPC servers have stopped.
 	Audit *audit.Log
 	// Ungated are services, by full name, that a program registers with its gRPC server beside, after GRPC. They have no gate: who may call
@@ -72,6 +75,7 @@ type Server struct {
 	store     chainstore.Store
 	version   string
 	now       func() time.Time
+	grace     time.Duration
 	renderers map[string]compaction.Renderer
 	health    *health.Server
 	// log and registerer are those of the Config; log is not nil.
@@ -82,7 +86,7 @@ type Server struct {
 	drain     context.CancelFunc
 	transport *transport.Transport
 	tokens    *wire.Tokens
-	// scans is of all streams, verifies of all calls of Verify and Backup.
+	// scans is of all streams, verifies of all calls of Verify, Backup and CollectGarbage.
 	scans    *fair.Semaphore
 	verifies *places
 }
@@ -97,7 +101,7 @@ func New(store chainstore.Store, cfg Config) *Server {
 	if s.now == nil {
 		s.now = time.Now
 	}
-	s.log, s.registerer = log, cfg.Registerer
+	s.log, s.registerer, s.grace = log, cfg.Registerer, cmp.Or(cfg.Grace, DefaultGrace)
 	s.tokens = wire.NewTokens(s.store, s.now)
 	s.draining, s.drain = context.WithCancel(context.Background())
 	m := &mapper{rows: table(), log: log}
@@ -139,7 +143,7 @@ func (s *Server) register(services reflection.GRPCServer) {
 		store: s.store, tokens: s.tokens, version: s.version, now: s.now, renderers: s.renderers, replies: s.transport.Replies,
 		scans: s.scans,
 	})
-	transcriptv1.RegisterAdminServiceServer(services, &admin{store: s.store, version: s.version, tokens: s.tokens, verifies: s.verifies})
+	transcriptv1.RegisterAdminServiceServer(services, &admin{store: s.store, version: s.version, grace: s.grace, tokens: s.tokens, verifies: s.verifies})
 	healthv1.RegisterHealthServer(services, s.health)
 	reflection.Register(services)
 }
@@ -182,6 +186,7 @@ type admin struct {
 	store chainstore.Store
 	// version is what the server says that it is.
 	version string
+	grace   time.Duration
 	// tokens and verifies are the server's.
 	tokens   *wire.Tokens
 	verifies *places

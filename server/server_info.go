@@ -28,7 +28,7 @@ func (t *transcripts) ServerInfo(context.Context, *transcriptv1.ServerInfoReques
 // goes.
 func features() []string {
 	return []string{
-		"alias_deletes", "alias_order", "alias_revisions", "archived_nodes", "backup", "delete_aliases", "get_nodes", "last_messages", "namespaces", "note_costs", "opaque_parts", "presets", "verify_cursor",
+		"alias_deletes", "alias_order", "alias_revisions", "archived_nodes", "backup", "collection", "delete_aliases", "get_nodes", "last_messages", "namespaces", "note_costs", "opaque_parts", "presets", "verify_cursor",
 	}
 }
 

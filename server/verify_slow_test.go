@@ -147,3 +147,56 @@ func (failingCheck) Verify(_ context.Context, _ chainstore.Check, _ chainstore.J
 	}
 	return chainstore.ErrCorrupt
 }
+
+// sweeping is a store whose collections report often, and go on until they are ended where endless.
+type sweeping struct {
+	chainstore.Store
+	endless bool
+	ended   atomic.Bool
+}
+
+func (s *sweeping) Collect(ctx context.Context, _ string, _ chainstore.Collection, report func(chainstore.Collected) error) error {
+	defer s.ended.Store(true)
+	for i := range int64(50_000) {
+		if err := report(chainstore.Collected{Phase: chainstore.CollectSweeping, Nodes: i, All: 50_000, Left: 50_000 - i}); err != nil {
+			return err
+		}
+	}
+	if s.endless {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return report(chainstore.Collected{Phase: chainstore.CollectDone, Nodes: 50_000})
+}
+
+// A collection ends while its client reads nothing, and ends with a client that goes away.
+func TestCollectionsWaitForNoClient(t *testing.T) {
+	for _, endless := range []bool{false, true} {
+		replying(t, func(c *crowd) {
+			store := &sweeping{Store: c.store.Store, endless: endless}
+			c.store.Store = store
+			conn, leave := c.connect(func(raw net.Conn) net.Conn { return raw })
+			stream, err := transcriptv1.NewAdminServiceClient(conn).CollectGarbage(c.Context(), &transcriptv1.CollectGarbageRequest{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if endless {
+				leave()
+				synctest.Wait()
+			} else {
+				defer leave()
+			}
+			if !store.ended.Load() {
+				t.Error("the collection goes on")
+			}
+			var last *transcriptv1.CollectGarbageResponse
+			for m, err := stream.Recv(); err == nil; m, err = stream.Recv() {
+				last = m
+			}
+			if !endless && (!last.GetDone() || last.GetNodes() != 50_000 || last.GetProgress() != 1) {
+				t.Errorf("the last report is %v", last)
+			}
+		})
+	}
+}

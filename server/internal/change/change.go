@@ -36,10 +36,10 @@ type Builder struct {
 	messages, calls int
 }
 
-// Deletion is a change that deletes an alias, which is the request's name.
-func Deletion(name string, condition chainstore.Condition) *Builder {
+// Deletion is a change that deletes an alias, which is the request's name, and with forget its history.
+func Deletion(name string, condition chainstore.Condition, forget bool) *Builder {
 	return &Builder{fields: []string{"name"}, change: chainstore.Change{Aliases: []chainstore.AliasChange{{
-		Name: name, Target: chainstore.Target{Kind: chainstore.TargetNone}, Condition: condition,
+		Name: name, Target: chainstore.Target{Kind: chainstore.TargetNone}, Condition: condition, Forget: forget,
 	}}}}
 }
 

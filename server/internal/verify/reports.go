@@ -1,19 +1,18 @@
 package verify
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
 	"math"
-	"sync"
+	"slices"
 
 	"google.golang.org/grpc"
 
 	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
-	"github.com/transcriptd/transcriptd/server/internal/panics"
+	"github.com/transcriptd/transcriptd/server/internal/progress"
 	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
@@ -66,31 +65,24 @@ func badCursor() error {
 // not sent yet become one, with the newest state and the problems of all. Error: why check failed, or why nothing can be sent; then check
 // is ended.
 func (s *Stream) Run(check func(ctx context.Context, report func(chainstore.VerifyReport) error) error) error {
-	ctx, cancel := context.WithCancel(s.Out.Context())
-	defer cancel()
-	u := &unsent{news: make(chan struct{}, 1), state: state{found: s.found}}
-	var failed error
-	go func() {
-		defer close(u.news)
-		failed = panics.Guard(func() error { return check(ctx, u.add) })
-	}()
-	var unsendable error
-	for open := true; open; {
-		_, open = <-u.news
-		if unsendable == nil {
-			unsendable = s.sendAll(u)
-		}
-		if unsendable != nil {
-			cancel()
-		}
+	counted := state{found: s.found}
+	err := progress.Run(s.Out.Context(), func(ctx context.Context, report func(unsent) error) error {
+		listed := 0
+		return check(ctx, func(r chainstore.VerifyReport) error {
+			problems := r.Problems[:min(len(r.Problems), maxProblemsInAll-listed)]
+			listed += len(problems)
+			counted.found, counted.newest = counted.found+len(r.Problems), r
+			counted.newest.Problems = nil
+			return report(unsent{counted, problems})
+		})
+	}, unsent.merge, s.sendAll)
+	if errors.Is(err, chainstore.ErrBadCursor) {
+		return badCursor()
 	}
-	if err := cmp.Or(unsendable, failed); err != nil {
-		if errors.Is(err, chainstore.ErrBadCursor) {
-			return badCursor()
-		}
+	if err != nil {
 		return err
 	}
-	last := u.message(nil)
+	last := counted.message(nil)
 	last.Done = true
 	return s.send(last)
 }
@@ -102,48 +94,22 @@ type state struct {
 	found  int
 }
 
-// unsent is what was reported and not sent.
+// unsent is what was reported and not sent: the newest state, and the problems of all reports.
 type unsent struct {
-	mu sync.Mutex
 	state
-	// any says that there is something, problems are those of all reports that were not taken. listed counts those that were or will be.
-	any      bool
 	problems []chainstore.Problem
-	listed   int
-	// news has a token where something was added, and is closed at the end.
-	news chan struct{}
 }
 
-// add takes a report, at once.
-func (u *unsent) add(r chainstore.VerifyReport) error {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	listed := r.Problems[:min(len(r.Problems), maxProblemsInAll-u.listed)]
-	u.found, u.listed = u.found+len(r.Problems), u.listed+len(listed)
-	u.problems = append(u.problems, listed...)
-	u.newest, u.any = r, true
-	u.newest.Problems = nil
-	select {
-	case u.news <- struct{}{}:
-	default: // there is a token
-	}
-	return nil
+func (u unsent) merge(newer unsent) unsent {
+	newer.problems = slices.Concat(u.problems, newer.problems)
+	return newer
 }
 
-// take empties it; any is false where it was empty.
-func (u *unsent) take() (now state, problems []chainstore.Problem, any bool) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	problems, any = u.problems, u.any
-	u.problems, u.any = nil, false
-	return u.state, problems, any
-}
-
-// sendAll sends what there is, if any, as several messages where there are many problems. Only the last has the new cursor: a check that
+// sendAll sends it, as several messages where there are many problems. Only the last has the new cursor: a check that
 // goes on there does not find those again.
-func (s *Stream) sendAll(u *unsent) error {
-	now, problems, more := u.take()
-	for ; more; more = len(problems) > 0 {
+func (s *Stream) sendAll(u unsent) error {
+	now, problems := u.state, u.problems
+	for more := true; more; more = len(problems) > 0 {
 		n := min(len(problems), maxProblems)
 		m := now.message(problems[:n])
 		if problems = problems[n:]; len(problems) == 0 {
