@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
@@ -58,14 +61,52 @@ func (c *Client) Verify(ctx context.Context, check Check) iter.Seq2[*transcriptv
 	open := func(ctx context.Context) (grpc.ClientStream, error) {
 		return c.admin.Verify(ctx, req)
 	}
-	return func(yield func(*transcriptv1.VerifyResponse, error) bool) {
+	return reports(ctx, c, req, open, "the check was not finished", (*transcriptv1.VerifyResponse).GetDone)
+}
+
+// Collection is what CollectGarbage is to delete, and how. The zero Collection is all of the Client's namespace that nothing keeps, with the
+// server's grace.
+type Collection struct {
+	// WholeStore collects every namespace in turn.
+	WholeStore bool
+	// DryRun counts what would be deleted, and deletes nothing.
+	DryRun bool
+	// Grace is how long a node is kept after it was put, whatever refers to it, in whole milliseconds; nil: as the server is set. 0: its time
+	// does not keep a node, and one whose alias somebody is about to set may go.
+	Grace *time.Duration
+	// MaxNodesPerSecond bounds what is deleted, on average; 0: nothing does.
+	MaxNodesPerSecond int64
+}
+
+// CollectGarbage makes the server delete the nodes of the namespace, or store, that no alias, no history and no grace keeps, and yields its
+// reports as they come. An error ends it, and so does who stops: what was deleted stays deleted, and another goes on with the rest. A server
+// without the feature "collection" does not have it.
+func (c *Client) CollectGarbage(ctx context.Context, q Collection) iter.Seq2[*transcriptv1.CollectGarbageResponse, error] {
+	req := &transcriptv1.CollectGarbageRequest{Namespace: c.options.namespace, DryRun: q.DryRun, MaxNodesPerSecond: q.MaxNodesPerSecond}
+	if q.WholeStore {
+		req.Namespace, req.Scope = "", transcriptv1.Scope_SCOPE_STORE
+	}
+	if q.Grace != nil {
+		req.Grace = durationpb.New(*q.Grace)
+	}
+	open := func(ctx context.Context) (grpc.ClientStream, error) {
+		return c.admin.CollectGarbage(ctx, req)
+	}
+	return reports(ctx, c, req, open, "the collection was not finished", (*transcriptv1.CollectGarbageResponse).GetDone)
+}
+
+// reports are those of a stream whose last one is done.
+func reports[Report any](ctx context.Context, c *Client, req proto.Message, open func(context.Context) (grpc.ClientStream, error), unfinished string,
+	isDone func(*Report) bool,
+) iter.Seq2[*Report, error] {
+	return func(yield func(*Report, error) bool) {
 		done := false
-		err := streamOnce(ctx, c, open, func(report *transcriptv1.VerifyResponse) bool {
-			done = report.Done
+		err := streamOnce(ctx, c, open, func(report *Report) bool {
+			done = isDone(report)
 			return yield(report, nil)
 		})
 		if err == nil && !done {
-			err = fault(ErrBadReply, "the check was not finished")
+			err = fault(ErrBadReply, unfinished)
 		}
 		if err != nil && !errors.Is(err, errStopped) {
 			yield(nil, c.explained(ctx, err, req))

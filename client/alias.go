@@ -50,10 +50,18 @@ func (c *Client) setAliases(ctx context.Context, moves ...AliasMove) (set []*tra
 // HeadIs: otherwise the repeat could delete what others set since. Errors: ErrAliasNotFound with MustExist, ErrAliasMoved with HeadIs
 // and RevisionIs.
 func (c *Client) DeleteAlias(ctx context.Context, name string, condition Condition) (previous string, err error) {
-	req := &transcriptv1.DeleteAliasRequest{
-		Namespace: c.options.namespace, Name: name, Precondition: condition.condition,
-	}
-	res, _, err := call(ctx, c, when(repeatableDelete(condition.condition)), c.rpc.DeleteAlias, req)
+	return c.deleteAlias(ctx, &transcriptv1.DeleteAliasRequest{Name: name, Precondition: condition.condition})
+}
+
+// ForgetAlias deletes an alias with its history, as DeleteAlias does without: then nothing of the name keeps a node from a collection
+// (CollectGarbage). Also where the alias is deleted already. A server without the feature "collection" does not have it.
+func (c *Client) ForgetAlias(ctx context.Context, name string, condition Condition) (previous string, err error) {
+	return c.deleteAlias(ctx, &transcriptv1.DeleteAliasRequest{Name: name, Precondition: condition.condition, ForgetHistory: true})
+}
+
+func (c *Client) deleteAlias(ctx context.Context, req *transcriptv1.DeleteAliasRequest) (previous string, err error) {
+	req.Namespace = c.options.namespace
+	res, _, err := call(ctx, c, when(repeatableDelete(req.Precondition)), c.rpc.DeleteAlias, req)
 	return res.GetPreviousId(), err
 }
 
@@ -67,13 +75,15 @@ type AliasDeletion struct {
 	MovedBefore time.Time
 	// DryRun tells what would be deleted, and deletes nothing.
 	DryRun bool
+	// Forget deletes their histories, too, as ForgetAlias does.
+	Forget bool
 }
 
 // DeleteAliases deletes aliases in the order of their names, page after page as it goes, and yields each as it was; what follows
 // who stops stays. What others move meanwhile stays, too. Nodes and histories stay. ErrInvalidField where Prefix and All are set, or neither. A page whose reply is lost is asked for again: then what it
 // deleted may not be yielded. An error ends it; to go on, delete again with the same MovedBefore.
 func (c *Client) DeleteAliases(ctx context.Context, d AliasDeletion) iter.Seq2[*transcriptv1.AliasInfo, error] {
-	req := &transcriptv1.DeleteAliasesRequest{Namespace: c.options.namespace, DryRun: d.DryRun, PageSize: pageSize}
+	req := &transcriptv1.DeleteAliasesRequest{Namespace: c.options.namespace, DryRun: d.DryRun, ForgetHistory: d.Forget, PageSize: pageSize}
 	if req.Scope = (&transcriptv1.DeleteAliasesRequest_Prefix{Prefix: d.Prefix}); d.All {
 		req.Scope = &transcriptv1.DeleteAliasesRequest_All{All: true}
 	}

@@ -87,6 +87,12 @@ func methods() map[string]func(context.Context, *Client, *Thread) error {
 		"Client.Stats":    func(ctx context.Context, c *Client, _ *Thread) error { return second(c.Stats(ctx)) },
 		"Client.Supports": func(ctx context.Context, c *Client, _ *Thread) error { return second(c.Supports(ctx, "presets")) },
 		"Client.Backup":   func(ctx context.Context, c *Client, _ *Thread) error { return last(c.Backup(ctx, Backup{})) },
+		"Client.CollectGarbage": func(ctx context.Context, c *Client, _ *Thread) error {
+			return last(c.CollectGarbage(ctx, Collection{}))
+		},
+		"Client.ForgetAlias": func(ctx context.Context, c *Client, _ *Thread) error {
+			return second(c.ForgetAlias(ctx, "a", Condition{}))
+		},
 		"Client.Restore": func(ctx context.Context, c *Client, _ *Thread) error {
 			_, err := c.Restore(ctx, nil)
 			return err

@@ -31,6 +31,7 @@ func asked(ctx context.Context, c *Client) map[string]func() error {
 		"alias_deletes":   func() error { _, err := c.SetAliases(ctx, AliasMove{Name: "a", Delete: true}); return err },
 		"alias_order":     func() error { return first(c.Aliases(ctx, AliasesUnder("a").Reversed())) },
 		"alias_revisions": func() error { _, err := c.DeleteAlias(ctx, "a", RevisionIs(1)); return err },
+		"collection":      func() error { return first(c.CollectGarbage(ctx, Collection{})) },
 		"delete_aliases":  func() error { return first(c.DeleteAliases(ctx, AliasDeletion{Prefix: "a"})) },
 		"get_nodes":       func() error { _, err := c.Nodes(ctx, id); return err },
 		"last_messages":   func() error { _, err := c.Assemble(ctx, ByID(id), Query{LastMessages: 1}); return err },

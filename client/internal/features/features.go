@@ -17,6 +17,8 @@ func featureOf(name protoreflect.FullName) string {
 		return "delete_aliases"
 	case "BackupRequest", "RestoreRequest":
 		return "backup"
+	case "CollectGarbageRequest", "DeleteAliasRequest.forget_history", "DeleteAliasesRequest.forget_history":
+		return "collection"
 	case "PutArchivedNodesRequest":
 		return "archived_nodes"
 	case "GetNodesRequest":
