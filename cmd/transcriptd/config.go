@@ -31,6 +31,7 @@ type config struct {
 	Audit        auditFlags      `embed:""`
 	Encryption   encryptionFlags `embed:"" prefix:"encryption-"`
 	Scrub        scrubFlags      `embed:""`
+	Collect      collectFlags    `embed:""`
 	CacheMiB     int64           `name:"cache-mib" default:"64" env:"TRANSCRIPTD_CACHE_MIB" help:"Memory for the store's caches: what was read lately, and the tips of chains (8 to 65536)."`
 	MemoryMiB    int64           `name:"memory-mib" default:"512" env:"TRANSCRIPTD_MEMORY_MIB" help:"Collect garbage so that the process stays within this much memory where it can (0: no aim, else at least 128). GOMEMLIMIT wins."`
 	DrainDelay   time.Duration   `default:"0s" env:"TRANSCRIPTD_DRAIN_DELAY" help:"After SIGTERM, go on taking calls for this long while health and /readyz tell that the server goes, so that a load balancer sends no more before calls are refused."`
@@ -126,7 +127,7 @@ func (c *config) check() error {
 	if err := c.TLS.check(); err != nil {
 		return err
 	}
-	for _, check := range []func() error{c.Audit.check, c.Scrub.check, c.Verify.check} {
+	for _, check := range []func() error{c.Audit.check, c.Scrub.check, c.Collect.check, c.Verify.check} {
 		if err := check(); err != nil {
 			return err
 		}

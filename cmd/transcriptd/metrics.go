@@ -2,6 +2,7 @@ package main
 
 import (
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -143,4 +144,42 @@ func (s *storeMetrics) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(m.desc, m.kind, m.read(&now.Aliases), "aliases")
 		to <- prometheus.MustNewConstMetric(m.desc, m.kind, m.read(&now.Nodes), "nodes")
 	}
+}
+
+// metricsOf are those that are read off an M, which mu guards.
+type metricsOf[M any] struct {
+	of     *M
+	mu     *sync.Mutex
+	values []storeMetric[M]
+}
+
+// Describe implements prometheus.Collector.
+func (m *metricsOf[M]) Describe(to chan<- *prometheus.Desc) {
+	for _, v := range m.values {
+		to <- v.desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (m *metricsOf[M]) Collect(to chan<- prometheus.Metric) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, v := range m.values {
+		to <- prometheus.MustNewConstMetric(v.desc, v.kind, v.read(m.of))
+	}
+}
+
+// sinceEpoch is a time in seconds since 1970; 0 for the zero time.
+func sinceEpoch(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.UnixMilli()) / 1000
+}
+
+func oneIf(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -35,7 +35,7 @@ func readText(t *testing.T, path string) string {
 }
 
 // everyMetric is what a server tells that has all that has metrics: a store on disk, TLS, principals, of which one has called too often, an
-// audit, checks of its own, and HTTP, where one request was refused.
+// audit, checks and collections of its own, and HTTP, where one request was refused.
 func everyMetric(t *testing.T) exposed {
 	t.Helper()
 	dir, token := t.TempDir(), identity.NewToken()
@@ -44,7 +44,7 @@ func everyMetric(t *testing.T) exposed {
 		"certificates":["CN=watch"],"tokens":[{"id":"1","sha256":"%x"}],"rate":{"calls_per_second":1e-9,"burst":1}}]}`, identity.HashToken(token)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := startSecured(t, badgerFlag(filepath.Join(dir, "store")), "--principals="+principals, "--audit="+filepath.Join(dir, "audit"), "--http-listen=127.0.0.1:0", "--verify-every=168h")
+	s := startSecured(t, badgerFlag(filepath.Join(dir, "store")), "--principals="+principals, "--audit="+filepath.Join(dir, "audit"), "--http-listen=127.0.0.1:0", "--verify-every=168h", "--collect-every=24h")
 	client := s.client(t, s.ca.Issue(t, "watch", time.Hour))
 	for _, want := range []codes.Code{codes.OK, codes.ResourceExhausted} {
 		if err := ask(t, client); status.Code(err) != want {

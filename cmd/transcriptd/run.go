@@ -108,7 +108,7 @@ func (p *parts) serve(ctx context.Context) error {
 	service := server.New(p.store, server.Config{
 		Version: buildVersion(), Logger: p.log, Registerer: registry, TracerProvider: p.tracer, Renderers: p.renderers,
 		Credentials: grpcCredentials(p.certificates), Authenticator: p.callers, ClientCertificates: p.cfg.TLS.ClientCA != "",
-		Audit: p.audit,
+		Audit: p.audit, Grace: p.cfg.Collect.Grace,
 	})
 	grpcServer, err := service.GRPC()
 	if err != nil {
@@ -117,6 +117,8 @@ func (p *parts) serve(ctx context.Context) error {
 
 	stopScrubber := startScrubber(p.cfg.Scrub, service.Verify, registry, p.log)
 	defer stopScrubber()
+	stopCollector := startCollector(p.cfg.Collect, service.Collect, registry, p.log)
+	defer stopCollector()
 
 	var draining atomic.Bool
 	var http *admin

@@ -171,8 +171,7 @@ func (s *scrubber) problems(kind chainstore.ProblemKind) int {
 
 // scrubMetrics tells of a scrubber.
 type scrubMetrics struct {
-	*scrubber
-	values   []storeMetric[scrubber]
+	metricsOf[scrubber]
 	problems *prometheus.Desc
 }
 
@@ -184,51 +183,35 @@ func newScrubMetrics(s *scrubber) *scrubMetrics {
 	metric := func(kind prometheus.ValueType, name, help string, read func(*scrubber) float64) storeMetric[scrubber] {
 		return storeMetric[scrubber]{scrubDesc(name, help), kind, read}
 	}
-	unix := func(t time.Time) float64 {
-		if t.IsZero() {
-			return 0
-		}
-		return float64(t.UnixMilli()) / 1000
-	}
 	gauge, counter := prometheus.GaugeValue, prometheus.CounterValue
 	return &scrubMetrics{
-		scrubber: s,
 		problems: scrubDesc("problems", "Problems of a kind that the check under way has found; while those are fewer, those of the check before.", "kind"),
-		values: []storeMetric[scrubber]{
-			metric(gauge, "running", "1 while the store is being verified.", func(s *scrubber) float64 {
-				if s.running {
-					return 1
-				}
-				return 0
-			}),
-			metric(gauge, "finished_timestamp_seconds", "When the last check ended, in seconds since 1970; 0 before.", func(s *scrubber) float64 { return unix(s.finished) }),
+		metricsOf: metricsOf[scrubber]{of: s, mu: &s.mu, values: []storeMetric[scrubber]{
+			metric(gauge, "running", "1 while the store is being verified.", func(s *scrubber) float64 { return oneIf(s.running) }),
+			metric(gauge, "finished_timestamp_seconds", "When the last check ended, in seconds since 1970; 0 before.", func(s *scrubber) float64 { return sinceEpoch(s.finished) }),
 			metric(gauge, "duration_seconds", "How long the last check took.", func(s *scrubber) float64 { return s.finished.Sub(s.began).Seconds() }),
 			metric(gauge, "nodes", "Nodes that the check under way, or the last one, has checked.", func(s *scrubber) float64 { return float64(s.newest.Nodes) }),
 			metric(gauge, "entries", "Index entries and aliases that it has checked.", func(s *scrubber) float64 { return float64(s.newest.Entries) }),
 			metric(gauge, "namespaces", "Namespaces that it has checked.", func(s *scrubber) float64 { return float64(s.newest.Namespaces) }),
 			metric(gauge, "files", "Files that it has checked.", func(s *scrubber) float64 { return float64(s.newest.Files) }),
 			metric(counter, "failures_total", "Checks that ended early, and went on later.", func(s *scrubber) float64 { return float64(s.failures) }),
-		},
+		}},
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (m *scrubMetrics) Describe(to chan<- *prometheus.Desc) {
-	for _, v := range m.values {
-		to <- v.desc
-	}
+	m.metricsOf.Describe(to)
 	to <- m.problems
 }
 
 // Collect implements prometheus.Collector.
 func (m *scrubMetrics) Collect(to chan<- prometheus.Metric) {
+	m.metricsOf.Collect(to)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, v := range m.values {
-		to <- prometheus.MustNewConstMetric(v.desc, v.kind, v.read(m.scrubber))
-	}
 	for _, kind := range chainstore.ProblemKinds() {
-		to <- prometheus.MustNewConstMetric(m.problems, prometheus.GaugeValue, float64(m.scrubber.problems(kind)), kind.String())
+		to <- prometheus.MustNewConstMetric(m.problems, prometheus.GaugeValue, float64(m.of.problems(kind)), kind.String())
 	}
 }
 
@@ -241,14 +224,5 @@ func startScrubber(flags scrubFlags, verify func(context.Context, chainstore.Che
 	}
 	s := &scrubber{scrubFlags: flags, log: log, verify: verify}
 	to.MustRegister(newScrubMetrics(s))
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		s.run(ctx)
-	}()
-	return func() {
-		cancel()
-		<-done
-	}
+	return inBackground(s.run)
 }

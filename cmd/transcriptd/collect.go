@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/transcriptd/transcriptd/server"
+)
+
+// collectFlags say how long what nothing refers to is kept, and whether it is deleted by itself.
+type collectFlags struct {
+	Every time.Duration `name:"collect-every" default:"0s" env:"TRANSCRIPTD_COLLECT_EVERY" help:"Delete the nodes that no alias, no history and no grace keeps this often, in every namespace, for the first time an hour after the start or this long, whichever is shorter: at least 1m, such as 24h; 0s: never. See docs/operations.md."`
+	Grace time.Duration `name:"collect-grace" default:"24h" env:"TRANSCRIPTD_COLLECT_GRACE" help:"Keep what was put, or put again, for this long and at most 12h more, whatever refers to it: 1m to 87600h. For calls of CollectGarbage that do not say how long, too."`
+	Rate  int64         `name:"collect-rate" default:"0" env:"TRANSCRIPTD_COLLECT_RATE" help:"Delete at most this many nodes a second for --collect-every; 0: no bound, but a pause of three times as long as each commit took."`
+}
+
+func (c *collectFlags) check() error {
+	switch {
+	case c.Every != 0 && c.Every < time.Minute:
+		return usagef("--collect-every must be 0s or at least 1m, is %s", c.Every)
+	case c.Grace < time.Minute || c.Grace > server.MaxGrace:
+		return usagef("--collect-grace must be from 1m to %s, is %s", server.MaxGrace, c.Grace)
+	case c.Rate < 0:
+		return usagef("--collect-rate must not be negative, is %d", c.Rate)
+	}
+	return nil
+}
+
+// collectLater is how long after the start the first collection begins at the latest: who was cut off by a restart has come again by then.
+const collectLater = time.Hour
+
+// collector collects the whole store again and again.
+type collector struct {
+	collectFlags
+	log *slog.Logger
+	// collect is the Server's.
+	collect func(ctx context.Context, nodesPerSecond int64, report func(server.Collected) error) error
+
+	mu sync.Mutex
+	// began and finished are of the collection that finished last; the zero time before. running says that one is under way.
+	began, finished time.Time
+	running         bool
+	failures        int
+	// newest is of the one under way, or the last one; before is what those before it have deleted.
+	newest, before server.Collected
+}
+
+// run collects until ctx ends.
+func (c *collector) run(ctx context.Context) {
+	for wait := min(c.Every, collectLater); ; wait = c.Every {
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+		c.once(ctx)
+	}
+}
+
+// once makes one collection. One that fails goes on with the next.
+func (c *collector) once(ctx context.Context) {
+	began := time.Now()
+	c.begin()
+	err := c.collect(ctx, c.Rate, func(now server.Collected) error {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.newest = now
+		return nil
+	})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running = false
+	deleted := []any{"nodes", c.newest.Nodes, "message_bytes", c.newest.MessageBytes, "took", time.Since(began).Round(time.Millisecond)}
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		c.failures++
+		c.log.Warn("collect: a collection ended early; what it did not delete, another does", append([]any{"cause", err, "after", c.Every}, deleted...)...)
+	default:
+		c.began, c.finished = began, time.Now()
+		c.log.Info("collect: what nothing keeps was deleted", append(deleted, "namespaces", c.newest.Namespaces)...)
+	}
+}
+
+func (c *collector) begin() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.before.Nodes, c.before.MessageBytes = c.before.Nodes+c.newest.Nodes, c.before.MessageBytes+c.newest.MessageBytes
+	c.running, c.newest = true, server.Collected{}
+}
+
+func newCollectMetrics(c *collector) *metricsOf[collector] {
+	metric := func(kind prometheus.ValueType, name, help string, read func(*collector) float64) storeMetric[collector] {
+		return storeMetric[collector]{prometheus.NewDesc("transcriptd_collect_"+name, help, nil, nil), kind, read}
+	}
+	gauge, counter := prometheus.GaugeValue, prometheus.CounterValue
+	return &metricsOf[collector]{of: c, mu: &c.mu, values: []storeMetric[collector]{
+		metric(gauge, "running", "1 while a collection of --collect-every runs.", func(c *collector) float64 { return oneIf(c.running) }),
+		metric(gauge, "finished_timestamp_seconds", "When the last one ended, in seconds since 1970; 0 before.", func(c *collector) float64 { return sinceEpoch(c.finished) }),
+		metric(gauge, "duration_seconds", "How long the last one took.", func(c *collector) float64 { return c.finished.Sub(c.began).Seconds() }),
+		metric(counter, "nodes_total", "Nodes that these collections have deleted.", func(c *collector) float64 { return float64(c.before.Nodes + c.newest.Nodes) }),
+		metric(counter, "message_bytes_total", "Bytes of their messages, before the store compresses them.", func(c *collector) float64 { return float64(c.before.MessageBytes + c.newest.MessageBytes) }),
+		metric(counter, "failures_total", "Collections that ended early.", func(c *collector) float64 { return float64(c.failures) }),
+	}}
+}
+
+// startCollector collects as the flags say, and returns what ends that; wait for it before the store is closed.
+func startCollector(flags collectFlags, collect func(context.Context, int64, func(server.Collected) error) error, to prometheus.Registerer, log *slog.Logger) (stop func()) {
+	if flags.Every == 0 {
+		return func() {}
+	}
+	c := &collector{collectFlags: flags, log: log, collect: collect}
+	to.MustRegister(newCollectMetrics(c))
+	return inBackground(c.run)
+}
+
+// inBackground runs f until the function that it returns is called, which waits for its end.
+func inBackground(f func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f(ctx)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
