@@ -12,11 +12,12 @@ type aliasDeleteCommand struct {
 	IfExists bool      `xor:"condition" help:"Fail if there is no such alias."`
 	IfHead   string    `xor:"condition" placeholder:"REF" help:"Only if the alias points to this node."`
 	revisionFlag
-	Prefix      aliasPrefix `xor:"many" completes:"alias" placeholder:"TEXT" help:"Every alias that begins so, instead of NAME; end the name of a folder with a slash."`
-	All         bool        `xor:"many" help:"Every alias of the namespace, instead of NAME."`
-	MovedBefore *time.Time  `placeholder:"TIME" help:"With --prefix or --all: only those last moved before this time: 2h, 3d or 1w ago, 2026-11-23 (in UTC) or 2026-11-23T15:04:05Z. Default: those that are there now."`
-	DryRun      bool        `xor:"sure" help:"With --prefix or --all: tell what would be deleted."`
-	Yes         bool        `xor:"sure" help:"With --prefix or --all: delete."`
+	ForgetHistory bool        `help:"Delete the history, too, also of a NAME that is deleted already: then nothing of it keeps a node from 'collect'."`
+	Prefix        aliasPrefix `xor:"many" completes:"alias" placeholder:"TEXT" help:"Every alias that begins so, instead of NAME; end the name of a folder with a slash."`
+	All           bool        `xor:"many" help:"Every alias of the namespace, instead of NAME."`
+	MovedBefore   *time.Time  `placeholder:"TIME" help:"With --prefix or --all: only those last moved before this time: 2h, 3d or 1w ago, 2026-11-23 (in UTC) or 2026-11-23T15:04:05Z. Default: those that are there now."`
+	DryRun        bool        `xor:"sure" help:"With --prefix or --all: tell what would be deleted."`
+	Yes           bool        `xor:"sure" help:"With --prefix or --all: delete."`
 }
 
 func (c *aliasDeleteCommand) Help() string {
@@ -26,6 +27,7 @@ func (c *aliasDeleteCommand) Help() string {
     transcriptctl alias delete branch/try --if-head 3f9a1c2b
     transcriptctl alias delete branch/try --if-revision 4
     transcriptctl alias delete --prefix tmp/ --dry-run
+    transcriptctl alias delete --prefix tmp/ --forget-history --yes
     transcriptctl alias delete --prefix tmp/ --moved-before 2026-11-21T12:00:00Z --yes
 
 Of many, what others move meanwhile stays. A deletion that was cut is given again.`
@@ -48,7 +50,11 @@ func (c *aliasDeleteCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	previous, err := s.DeleteAlias(ctx, s.looked(string(c.Name)), condition)
+	does := s.DeleteAlias
+	if c.ForgetHistory {
+		does = s.ForgetAlias
+	}
+	previous, err := does(ctx, s.looked(string(c.Name)), condition)
 	if err != nil {
 		return err
 	}
@@ -75,7 +81,7 @@ func (c *aliasDeleteCommand) many(ctx context.Context, s *session) error {
 	if !c.DryRun && !c.Yes {
 		return usagef("this deletes many aliases: see which with --dry-run, then give --yes")
 	}
-	d := client.AliasDeletion{Prefix: string(c.Prefix), All: c.All, DryRun: c.DryRun}
+	d := client.AliasDeletion{Prefix: string(c.Prefix), All: c.All, DryRun: c.DryRun, Forget: c.ForgetHistory}
 	if c.MovedBefore != nil {
 		d.MovedBefore = *c.MovedBefore
 	}

@@ -45,6 +45,7 @@ type commandLine struct {
 	Backup   backupCommand   `cmd:"" help:"Keep what a server has in files, and check them."`
 	Restore  restoreCommand  `cmd:"" help:"Put what backups have into a store that has nothing."`
 	Verify   verifyCommand   `cmd:"" help:"Recompute every id of the namespace, or of the whole store, and check links and indexes."`
+	Collect  collectCommand  `cmd:"" help:"Delete the nodes that no alias, no history and no grace keeps."`
 	Audit    auditCommand    `cmd:"" help:"Verify a server's audit."`
 	Stats    statsCommand    `cmd:"" help:"Tell the size of the namespace."`
 	Health   healthCommand   `cmd:"" help:"Tell whether the server takes calls."`

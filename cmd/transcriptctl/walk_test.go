@@ -77,6 +77,8 @@ func walk() []walked {
 		{"export", "", foreign, theContexts, exitOK},
 		{"verify", "", replies, theContexts, exitOK},
 		{"verify", "--all", replies, theContexts, exitOK},
+		{"collect", "--dry-run", replies, theContexts, exitOK},
+		{"collect", "--all --dry-run", replies, theContexts, exitOK},
 		{"stats", "", replies, theContexts, exitOK},
 		{"health", "", own, theContexts, exitOK},
 		{"bench", "--duration 1ms --callers 2 --turns 2", own, itsOwn, exitOK},
