@@ -18,6 +18,7 @@ import (
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -134,6 +135,9 @@ func fillDisk(t *testing.T, disk string, megabytes int, seed uint64) {
 	fill.readsAndDeletes(t, p)
 	p.terminate(t)
 	fill.isStored(t, filepath.Join(disk, "store"))
+	p = startProcess(t, nil, flags...)
+	fill.collects(t, p)
+	p.terminate(t)
 }
 
 // filling is the load: each writer puts roots and continues them, each with a random text, which is stored as it is.
@@ -283,6 +287,45 @@ func (f *filling) readsAndDeletes(t *testing.T, p *process) {
 		}
 	}
 	f.deleted += 10
+}
+
+// collects forgets what the first writer put, and collects it on the full disk; what aliases of others keep stays.
+func (f *filling) collects(t *testing.T, p *process) {
+	t.Helper()
+	conn := p.dial(t)
+	defer conn.Close()
+	service := transcriptv1.NewTranscriptServiceClient(conn)
+	page := &transcriptv1.DeleteAliasesRequest{Scope: &transcriptv1.DeleteAliasesRequest_Prefix{Prefix: "writer/0/"}, PageSize: 1000, ForgetHistory: true}
+	for more := true; more; more = page.PageToken != "" {
+		reply, err := service.DeleteAliases(callContext(t), page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page.PageToken = reply.GetNextPageToken()
+	}
+	deleted, err := collectAll(callContext(t), conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d of %d nodes were collected on the full disk", deleted, f.acknowledged())
+	for i := range f.writers {
+		acked := f.writers[i].acked
+		if i > 0 {
+			var kept []string
+			for n := range acked {
+				if aliased := (n + 9) / 10 * 10; aliased < len(acked) && aliased/40 == n/40 { // of the same chain
+					kept = append(kept, acked[n])
+				}
+			}
+			findAll(t, service, kept)
+			continue
+		}
+		_, err := service.GetNode(callContext(t), &transcriptv1.GetNodeRequest{Node: nodeRef(acked[len(acked)-1])})
+		if deleted == 0 || status.Code(err) != codes.NotFound {
+			t.Errorf("of %d nodes the last one of the first writer is there, which nothing keeps: %v", deleted, err)
+		}
+	}
+	verifyClean(t, conn, "")
 }
 
 // check finds every acknowledged node.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/internal/storekey"
@@ -21,6 +22,7 @@ import (
 var (
 	killCycles    = flag.Int("kill.cycles", 2, "how often TestKill kills the daemon with SIGKILL under load")
 	killEncrypted = flag.Bool("kill.encrypted", false, "TestKill's store is encrypted")
+	killCollect   = flag.Bool("kill.collect", true, "TestKill's clients put what nothing keeps, too, and another one collects it all the time")
 )
 
 // The load of TestKill.
@@ -31,7 +33,8 @@ const (
 )
 
 // TestKill kills a real transcriptd under 16 writing clients, again and again over the same directory, and finds after
-// each restart every node and alias that was acknowledged. It says nothing about fsync: see TestSync.
+// each restart every node and alias that was acknowledged. With -kill.collect what nobody keeps is collected meanwhile, and a collection at
+// the end leaves that and nothing else. It says nothing about fsync: see TestSync.
 func TestKill(t *testing.T) {
 	args := []string{badgerFlag(t.TempDir()), "--admin-listen=off"}
 	if *killEncrypted {
@@ -53,6 +56,9 @@ func TestKill(t *testing.T) {
 	}
 	p := startProcess(t, nil, args...)
 	checkCycle(t, p, all)
+	if *killCollect {
+		collectCycle(t, p, all)
+	}
 	acknowledged := 0
 	for _, w := range all {
 		acknowledged += len(w.acked)
@@ -73,8 +79,17 @@ func writeUntil(t *testing.T, p *process, namespace string, after time.Duration,
 	defer cancel()
 	writers := make([]*writer, killWriters)
 	var running, begun sync.WaitGroup
+	if *killCollect {
+		running.Go(func() {
+			for ctx.Err() == nil {
+				if _, err := collectAll(ctx, conn); err != nil {
+					return
+				}
+			}
+		})
+	}
 	for i := range writers {
-		writers[i] = &writer{namespace: namespace, alias: fmt.Sprintf("writer/%d", i), begun: begun.Done}
+		writers[i] = &writer{namespace: namespace, alias: fmt.Sprintf("writer/%d", i), begun: begun.Done, litters: *killCollect}
 		running.Add(1)
 		begun.Add(1)
 		go func() {
@@ -98,6 +113,10 @@ type writer struct {
 	begun            func()
 	acked            []string
 	failure          error
+	// litters says that it puts nodes, too, that nothing keeps: children of its chain, and roots.
+	litters bool
+	// found is how many nodes its chain had when it was checked.
+	found int
 }
 
 // write appends until a call fails, as it does once the server is killed.
@@ -116,6 +135,17 @@ func (w *writer) write(ctx context.Context, conn *grpc.ClientConn) {
 		}
 		if err != nil {
 			return
+		}
+		if w.litters {
+			litter := w.request(i)
+			litter.Aliases = nil
+			litter.Messages[0].Parts[0].Kind = &transcriptv1.Part_Text{Text: fmt.Sprintf("%s %s litter %d", w.namespace, w.alias, i)}
+			if i%3 == 0 {
+				litter.Parent = nil
+			}
+			if _, w.failure = service.PutNode(ctx, litter); w.failure != nil {
+				return
+			}
 		}
 	}
 }
@@ -167,6 +197,51 @@ func checkCycle(t *testing.T, p *process, writers []*writer) {
 	}
 }
 
+// collectAll collects every namespace without a grace, and tells how many nodes that deleted.
+func collectAll(ctx context.Context, conn *grpc.ClientConn) (nodes int64, err error) {
+	stream, err := transcriptv1.NewAdminServiceClient(conn).CollectGarbage(ctx, &transcriptv1.CollectGarbageRequest{
+		Scope: transcriptv1.Scope_SCOPE_STORE, Grace: durationpb.New(0),
+	})
+	if err != nil {
+		return 0, err
+	}
+	for {
+		report, err := stream.Recv()
+		if err != nil {
+			return nodes, err
+		}
+		if nodes = report.GetNodes(); report.GetDone() {
+			return nodes, nil
+		}
+	}
+}
+
+// collectCycle collects, and finds as many nodes as the writers' chains have, each of which is whole.
+func collectCycle(t *testing.T, p *process, writers []*writer) {
+	t.Helper()
+	conn := p.dial(t)
+	defer func() { _ = conn.Close() }()
+	deleted, err := collectAll(callContext(t), conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkCycle(t, p, writers)
+	kept := map[string]int64{}
+	for _, w := range writers {
+		kept[w.namespace] += int64(w.found)
+	}
+	for namespace, nodes := range kept {
+		stats, err := transcriptv1.NewAdminServiceClient(conn).NamespaceStats(callContext(t), &transcriptv1.NamespaceStatsRequest{Namespace: namespace})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stats.GetNodes() != nodes {
+			t.Errorf("%s has %d nodes, %d of them in chains", namespace, stats.GetNodes(), nodes)
+		}
+	}
+	t.Logf("the last collection deleted %d nodes", deleted)
+}
+
 // check finds the writer's chain whole: every acknowledged node, in order, with the alias at the last of them or at the
 // one that was under way when the server was killed.
 func (w *writer) check(t *testing.T, conn *grpc.ClientConn) {
@@ -196,6 +271,7 @@ func (w *writer) check(t *testing.T, conn *grpc.ClientConn) {
 	if len(found) != len(w.acked) && len(found) != len(w.acked)+1 {
 		t.Fatalf("%s %s: %d nodes were acknowledged, the chain has %d", w.namespace, w.alias, len(w.acked), len(found))
 	}
+	w.found = len(found)
 	for i, id := range w.acked {
 		if found[i] != id {
 			t.Fatalf("%s %s: node %d is %s, acknowledged was %s", w.namespace, w.alias, i, found[i], id)
