@@ -140,7 +140,13 @@ func (s *stack) backups(b *testing.B, rate string) (stop func()) {
 }
 
 // putsFor puts turns at a steady pace, and tells how long each took from when it was due.
-func (s *stack) putsFor(b *testing.B, source *turns.Source, long time.Duration) (took []time.Duration) {
+func (s *stack) putsFor(b *testing.B, source *turns.Source, long time.Duration) []time.Duration {
+	b.Helper()
+	end := time.Now().Add(long)
+	return s.putsUntil(b, source, func() bool { return time.Now().After(end) })
+}
+
+func (s *stack) putsUntil(b *testing.B, source *turns.Source, over func() bool) []time.Duration {
 	b.Helper()
 	conn, err := client.Connect(s.addr)
 	if err != nil {
@@ -148,10 +154,18 @@ func (s *stack) putsFor(b *testing.B, source *turns.Source, long time.Duration) 
 	}
 	defer func() { _ = conn.Close() }()
 	chain, rpc := source.Chain(), transcriptv1.NewTranscriptServiceClient(conn)
-	began := time.Now()
-	for due := began; due.Before(began.Add(long)); due = due.Add(5 * time.Millisecond) {
+	return paced(b, over, func() error {
+		_, err := chain.Put(b.Context(), rpc)
+		return err
+	})
+}
+
+// paced makes a call every 5 ms until it is over, and tells how long each took from when it was due.
+func paced(b *testing.B, over func() bool, call func() error) (took []time.Duration) {
+	b.Helper()
+	for due := time.Now(); !over(); due = due.Add(5 * time.Millisecond) {
 		<-time.After(time.Until(due))
-		if _, err := chain.Put(b.Context(), rpc); err != nil {
+		if err := call(); err != nil {
 			b.Fatal(err)
 		}
 		took = append(took, time.Since(due))
