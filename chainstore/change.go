@@ -239,8 +239,8 @@ func (a *AliasChange) Leaves(now *AliasNow, target *ID) bool {
 // Repeats tells whether a change took place before, as far as its aliases tell. made says whether it wrote a node; at gives, of
 // the alias at i, how it is, and the node that the change would set it to, nil on a delete. Of a change that puts nodes, none is new,
 // each alias on condition that it does not exist, or points to another node, points to the new one already, and each on condition
-// of a revision is at the next one, as the change leaves it; there is one of these at least. An alias to be deleted on condition of its
-// head is not there. Such a change leaves every alias that was as the change sets it before, among its last RepeatReach states, as it
+// of a revision is at the next one, as the change leaves it; there is one of these at least, and one that is forgotten is none. An alias to be
+// deleted on condition of its head is not there. Such a change leaves every alias that was as the change sets it before, among its last RepeatReach states, as it
 // is: others may have moved it since. An alias that was not is set or deleted.
 func (c *Change) Repeats(made bool, at func(i int) (now *AliasNow, target *ID)) bool {
 	if made || len(c.Nodes) == 0 {
@@ -253,6 +253,7 @@ func (c *Change) Repeats(made bool, at func(i int) (now *AliasNow, target *ID)) 
 		switch {
 		case a.Target.Kind == TargetRef:
 			return false
+		case a.Forget && target == nil && now.Revision == 0: // by whomever it was forgotten, and it may never have been
 		case a.Condition.Revision != 0:
 			if now.Revision == a.Condition.Revision {
 				return false

@@ -3,27 +3,31 @@ package collect
 import (
 	"context"
 
-	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/commit"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 )
 
-// forgetAtOnce is how many past states of aliases are deleted in a commit.
-const forgetAtOnce = 1000
+// forgetAtOnce is how many past states of aliases are read again in a commit that deletes some of them, but for those of one alias more.
+const forgetAtOnce = 4000
 
 // aliases marks the nodes that aliases point to, and their states that are told of, and deletes the other states.
 func (c *collection) aliases(ctx context.Context) error {
-	var untold []commit.PastState
-	flush := func(all bool) error {
-		for len(untold) >= forgetAtOnce || all && len(untold) > 0 {
-			n := min(len(untold), forgetAtOnce)
-			if !c.DryRun {
-				if err := c.sweeping.Forget(ctx, c.namespace, untold[:n]); err != nil {
-					return err
-				}
+	var due []history
+	rows := 0
+	flush := func(atLeast int) error {
+		for len(due) > 0 && rows >= atLeast {
+			var names []string
+			for before := rows; len(due) > 0 && before-rows < forgetAtOnce; due = due[1:] {
+				names, rows = append(names, due[0].name), rows-due[0].states
 			}
-			untold = untold[n:]
-			c.told.States += int64(n)
+			states, err := c.sweeping.Forget(ctx, c.namespace, names)
+			if err == nil {
+				c.told.States += states
+				err = c.tick()
+			}
+			if err != nil {
+				return err
+			}
 		}
 		return nil
 	}
@@ -52,13 +56,23 @@ func (c *collection) aliases(ctx context.Context) error {
 				}
 			}
 		}
-		for _, st := range rest {
-			untold = append(untold, commit.PastState{Name: name, Number: st.Number})
+		switch {
+		case len(rest) == 0:
+		case c.DryRun:
+			c.told.States += int64(len(rest))
+		default:
+			due, rows = append(due, history{name, len(told) + len(rest)}), rows+len(told)+len(rest)
 		}
 		return nil
-	}, func() error { return flush(false) })
+	}, func() error { return flush(forgetAtOnce) })
 	if err != nil {
 		return err
 	}
-	return flush(true)
+	return flush(0)
+}
+
+// history is an alias with past states that nobody is told of, and how many it has in all.
+type history struct {
+	name   string
+	states int
 }

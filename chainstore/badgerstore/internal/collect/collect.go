@@ -40,12 +40,13 @@ type collection struct {
 	pace      pace.Pace
 	told      chainstore.Collected
 	reported  time.Time
+	known     *numbers
 }
 
 // Collect marks what is kept, and then goes through the segments, from the last one to the first, since a fork has a higher segment than the node
 // that it forks from.
 func (o Collector) Collect(ctx context.Context, namespace string, q chainstore.Collection) (err error) {
-	c := &collection{Collector: o, Collection: q, namespace: namespace, pace: pace.Pace{Rate: q.NodesPerSecond}}
+	c := &collection{Collector: o, Collection: q, namespace: namespace, pace: pace.Pace{Rate: q.NodesPerSecond}, known: &numbers{}}
 	if c.sweeping, err = o.Committer.BeginSweeping(ctx, namespace); err != nil {
 		return err
 	}

@@ -19,6 +19,8 @@ type reader struct {
 	nodes         []commit.Dead
 	// spawned has the nodes that were spawned, by spawner and place.
 	spawned map[chainstore.ID]map[chainstore.Place]int
+	// known outlives the reader.
+	known *numbers
 }
 
 func (r *reader) read() ([]commit.Dead, error) {
@@ -131,53 +133,36 @@ func (r *reader) lastPuts() error {
 // numbers finds the numbers of the nodes that were spawned, spawner by spawner.
 func (r *reader) numbers() error {
 	for spawner, places := range r.spawned {
-		err := r.each(layout.SpawnerKey(r.v.Namespace, spawner), nil, func(key, value []byte) error {
-			_, number, err := layout.ParseSpawnedKey(key)
+		for at, i := range places {
+			number, err := r.known.find(r.ctx, r.v, spawner, at)
 			if err != nil {
 				return err
 			}
-			at, err := layout.ParsePlaceValue(value, layout.TableSpawned)
-			if err != nil {
-				return err
-			}
-			if i, has := places[at]; has {
-				r.nodes[i].Number = number
-				if delete(places, at); len(places) == 0 {
-					return snapshot.ErrStop
-				}
-			}
-			return nil
-		})
-		if err == nil && len(places) > 0 {
-			err = layout.Dangling(layout.TableSpawned)
-		}
-		if err != nil {
-			return err
+			r.nodes[i].Number = number
 		}
 	}
 	return nil
 }
 
-// spawners finds which of the nodes spawned others.
+// spawners counts what the nodes spawned, as far as it is linked to them.
 func (r *reader) spawners() error {
 	prefix := layout.SpawnedAtPrefix(r.v.Namespace, r.segment)
+	first := layout.SpawnedAtKey(r.v.Namespace, chainstore.Place{Segment: r.segment, Seq: r.through}, 0) // latest first
 	c := r.v.Iterate(prefix)
 	defer c.Close()
-	for c.Seek(prefix); c.Valid(); {
+	for c.Seek(first); c.Valid(); c.Next() {
 		at, _, err := layout.ParsePlace(c.Key())
+		if err == nil {
+			err = r.ctx.Err()
+		}
 		if err != nil {
 			return err
 		}
-		if at.Seq = ^at.Seq; at.Seq < r.from { // latest first
+		n := r.node(^at.Seq)
+		if n == nil {
 			return nil
 		}
-		if n := r.node(at.Seq); n != nil {
-			n.Spawned = true
-		}
-		if at.Seq == 0 {
-			return nil
-		}
-		c.Seek(layout.SpawnedAtKey(r.v.Namespace, chainstore.Place{Segment: r.segment, Seq: at.Seq - 1}, 0))
+		n.Spawned++
 	}
 	return r.ctx.Err()
 }

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// sweptAtOnce and rowsAtOnce bound what one commit deletes: nodes, and rows of these, of one node more.
+	// sweptAtOnce and rowsAtOnce bound what one commit writes and deletes: nodes, and rows of these, of one node more.
 	sweptAtOnce = 200
 	rowsAtOnce  = 4000
 	// readAtOnce is how many nodes of a segment are read before the last of them are deleted.
@@ -28,15 +28,16 @@ func (c *collection) segments(ctx context.Context) error {
 		batch, rows = nil, 0
 		return err
 	}
-	for segment := c.sweeping.Live.Last(); segment > 0; segment-- {
-		c.told.Left = int64(segment)
+	for last := c.sweeping.Live.Last(); last > 0; {
+		c.told.Left = int64(last)
 		if err := c.tick(); err != nil {
 			return err
 		}
-		from, through, err := c.dead(ctx, segment)
+		segment, from, through, err := c.dead(ctx, last)
 		if err != nil {
 			return err
 		}
+		last = max(segment, 1) - 1
 		for end := through + 1; end > from; {
 			begin := max(from, end-min(end, readAtOnce))
 			nodes, err := c.read(ctx, segment, uint32(begin), uint32(end-1))
@@ -44,7 +45,10 @@ func (c *collection) segments(ctx context.Context) error {
 				return err
 			}
 			for _, n := range slices.Backward(nodes) {
-				batch, rows = append(batch, n), rows+2+len(n.Keys)
+				if err := c.unlink(ctx, &n); err != nil {
+					return err
+				}
+				batch, rows = append(batch, n), rows+n.Rows()
 				if len(batch) >= sweptAtOnce || rows >= rowsAtOnce {
 					if err := flush(); err != nil {
 						return err
@@ -57,11 +61,14 @@ func (c *collection) segments(ctx context.Context) error {
 	return flush()
 }
 
-// dead finds which nodes of a segment nothing keeps, from one Seq through another; through < from where there is none. A put within the grace keeps
-// what comes before it.
-func (c *collection) dead(ctx context.Context, segment uint64) (from, through int64, err error) {
+// dead finds which nodes of a segment nothing keeps, from one Seq through another; through < from where there is none. It is the last segment that
+// has rows, through one with a number, 0 where none has. A put within the grace keeps what comes before it.
+func (c *collection) dead(ctx context.Context, last uint64) (segment uint64, from, through int64, err error) {
 	through = -1
 	err = c.Source.Read(ctx, c.namespace, func(v *snapshot.Snapshot) error {
+		if segment, err = v.LastSegment(ctx, last); err != nil || segment == 0 {
+			return err
+		}
 		from = int64(c.sweeping.Live.Before(segment))
 		prefix := layout.SegmentKey(v.Namespace, segment)
 		cur := v.Iterate(prefix)
@@ -99,13 +106,13 @@ func (c *collection) dead(ctx context.Context, segment uint64) (from, through in
 		}
 		return nil
 	})
-	return from, through, err
+	return segment, from, through, err
 }
 
 // read reads some nodes of a segment, with what goes with them.
 func (c *collection) read(ctx context.Context, segment uint64, from, through uint32) (nodes []commit.Dead, err error) {
 	err = c.Source.Read(ctx, c.namespace, func(v *snapshot.Snapshot) error {
-		r := reader{ctx: ctx, v: v, segment: segment, from: from, through: through}
+		r := reader{ctx: ctx, v: v, segment: segment, from: from, through: through, known: c.known}
 		nodes, err = r.read()
 		return err
 	})
@@ -117,32 +124,63 @@ func (c *collection) sweep(ctx context.Context, nodes []commit.Dead) error {
 	if len(nodes) == 0 {
 		return ctx.Err()
 	}
-	swept := commit.Swept{}
-	began := time.Now()
 	if c.DryRun {
+		swept := commit.Swept{}
 		for i := range nodes {
 			swept.Nodes, swept.Messages, swept.MessageBytes = swept.Nodes+1, swept.Messages+int64(nodes[i].Messages), swept.MessageBytes+int64(nodes[i].MessageBytes)
 		}
-	} else {
-		if err := c.unheld(ctx); err != nil {
-			return err
-		}
-		err := c.Gate.Delete(ctx, func() (err error) {
-			began = time.Now()
-			swept, err = c.sweeping.Sweep(ctx, c.namespace, nodes)
-			return err
+		c.count(swept)
+		return c.tick()
+	}
+	return c.delete(ctx, func() (int64, error) {
+		swept, err := c.sweeping.Sweep(ctx, c.namespace, nodes)
+		c.count(swept)
+		return swept.Nodes, err
+	})
+}
+
+func (c *collection) count(swept commit.Swept) {
+	c.told.Nodes += swept.Nodes
+	c.told.Messages += swept.Messages
+	c.told.MessageBytes += swept.MessageBytes
+}
+
+// unlink lets most of the nodes that a node spawned wait for it, where they are too many to do so in the commit that deletes it.
+func (c *collection) unlink(ctx context.Context, n *commit.Dead) error {
+	if n.Spawned <= commit.MaxLinks {
+		return nil
+	}
+	n.Spawned = commit.MaxLinks
+	for next, more := uint64(0), !c.DryRun; more; {
+		err := c.delete(ctx, func() (nodes int64, err error) {
+			next, more, err = c.sweeping.Unlink(ctx, c.namespace, n.At, next, rowsAtOnce)
+			return 0, err
 		})
 		if err != nil {
 			return err
 		}
 	}
-	c.told.Nodes += swept.Nodes
-	c.told.Messages += swept.Messages
-	c.told.MessageBytes += swept.MessageBytes
-	if err := c.tick(); err != nil || c.DryRun {
+	return nil
+}
+
+// delete commits something that deletes, once nobody holds the store, and rests.
+func (c *collection) delete(ctx context.Context, commits func() (nodes int64, err error)) error {
+	if err := c.unheld(ctx); err != nil {
 		return err
 	}
-	return c.rest(ctx, swept.Nodes, rests*time.Since(began))
+	began, nodes := time.Now(), int64(0)
+	err := c.Gate.Delete(ctx, func() (err error) {
+		began = time.Now()
+		nodes, err = commits()
+		return err
+	})
+	if err == nil {
+		err = c.tick()
+	}
+	if err != nil {
+		return err
+	}
+	return c.rest(ctx, nodes, rests*time.Since(began))
 }
 
 // unheld waits until nobody holds the store, and reports meanwhile.

@@ -240,6 +240,7 @@ func (d *changeTxn) forget(p *aliasPlan, next *layout.AliasRow) {
 		next.MovedAt, next.Began = d.now, next.Revision
 	}
 	next.Deleted, next.Forgot, next.Labels, next.At = true, true, nil, chainstore.Place{}
+	d.forgets = true
 	d.set(layout.AliasKey(d.ns, p.change.Name), layout.AppendAlias(nil, next))
 }
 

@@ -261,8 +261,9 @@ type changeTxn struct {
 	unprepared int
 	now        int64
 	ns         uint32
-	// created says that ns is a number that this change gives.
+	// created says that ns is a number that this change gives; forgets, that it deletes what an earlier program takes for missing.
 	created  bool
+	forgets  bool
 	counters layout.Counters
 }
 
@@ -317,11 +318,16 @@ func (d *changeTxn) makeTokenKey() error {
 }
 
 // run does what is asked for.
-func (d *changeTxn) run(r *Request) (*chainstore.Committed, error) {
+func (d *changeTxn) run(r *Request) (out *chainstore.Committed, err error) {
 	if r.own != nil {
-		return nil, r.own(d)
+		err = r.own(d)
+	} else {
+		out, err = d.apply(r.Namespace, r.Change)
 	}
-	return d.apply(r.Namespace, r.Change)
+	if err == nil && d.forgets {
+		err = d.requireForgetting()
+	}
+	return out, err
 }
 
 // apply puts the change's nodes and then its aliases.

@@ -31,8 +31,6 @@ type Committer struct {
 	Queued atomic.Int64
 	// Commits are durable batches, changes the changes in them.
 	Commits, Changes atomic.Uint64
-	// sweeps counts the commits that deleted nodes.
-	sweeps atomic.Uint64
 	// closing ends the wait for room.
 	closing context.Context
 	close   context.CancelFunc
@@ -48,6 +46,8 @@ type Committer struct {
 	// opened is the last commit of before, begun whether there was one since.
 	opened uint64
 	begun  bool
+	// swept is the last commit that deleted nodes; 0 where there was none since the store was opened.
+	swept uint64
 	// counters are those of namespaces as of the last commit.
 	counters map[uint32]layout.Counters
 	// settings are those of namespaces as of the last commit, in a store that has settings.
@@ -196,8 +196,9 @@ func (c *Committer) release(weight int64) {
 
 // wait returns the outcome. Shortly before the context's deadline it takes a change back that nobody looked at yet:
 // ErrOverloaded, so that its caller hears that nothing was written. When the context ends it waits only until the change is no longer
-// looked at: of one that is found not to fit into a batch just then, until it is in the next. The room of one that is being
-// committed is given back once that is over, since it is held until then.
+// looked at: of one that is found not to fit into a batch just then, until it is in the next; of one that is in a batch of its own, until that
+// is committed, for it may delete what others are about to hold. The room of one that is being committed is given back once that is over, since
+// it is held until then.
 func (c *Committer) wait(r *Request) (*chainstore.Committed, error) {
 	early, cancel := deadline.Early(r.Ctx)
 	defer cancel()
@@ -212,6 +213,9 @@ func (c *Committer) wait(r *Request) (*chainstore.Committed, error) {
 		}
 	}
 	<-r.Released
+	if r.alone {
+		<-r.Answered
+	}
 	select {
 	case <-r.Answered:
 		return r.Committed, r.Err
@@ -319,7 +323,7 @@ func (c *Committer) persist(b *batch) error {
 	b.keepSettings()
 	if b.swept != nil {
 		c.source.Caches.Forget(commit, b.swept)
-		c.sweeps.Add(1)
+		c.swept = commit
 	}
 	b.keepEras()
 	c.source.Caches.Aliases.Tell(commit, b.wroteAliases())

@@ -44,12 +44,14 @@ func (l *Live) Add(v *snapshot.Snapshot, at chainstore.Place) error {
 // node that is put or put again. nil notes nothing.
 type naming struct {
 	ns uint32
+	// last is the last segment that Live knows. Nodes in later ones are not noted.
+	last uint64
 	// seqs has, by segment, the highest Seq of the nodes that were named and are not known to be kept yet.
 	seqs map[uint64]uint32
 }
 
 func (n *naming) note(ns uint32, at chainstore.Place) {
-	if n == nil || n.ns != ns {
+	if n == nil || n.ns != ns || at.Segment > n.last {
 		return
 	}
 	if seq, has := n.seqs[at.Segment]; !has || seq < at.Seq {

@@ -155,6 +155,15 @@ func (d *changeTxn) setSettings(namespace string, become func(chainstore.Setting
 	return row.SettingsNow, d.nameFeature(layout.FeatureSettings)
 }
 
+// requireForgetting writes into the store's header that who opens it must know what is forgotten, unless it is there.
+func (d *changeTxn) requireForgetting() error {
+	if d.c.source.Header.Load().Has(layout.FeatureForgetting) {
+		return nil
+	}
+	d.settled = true // the header is read again
+	return d.nameFeature(layout.FeatureForgetting)
+}
+
 // nameFeature writes the name of a feature into the store's header, unless it is there.
 func (d *changeTxn) nameFeature(feature string) error {
 	row, _, err := d.get(layout.HeaderKey())
@@ -165,7 +174,7 @@ func (d *changeTxn) nameFeature(feature string) error {
 	if err != nil || h.Has(feature) {
 		return err
 	}
-	h.Optional = append(h.Optional, feature)
+	h.Name(feature)
 	d.set(layout.HeaderKey(), layout.AppendStoreHeader(nil, h))
 	return nil
 }

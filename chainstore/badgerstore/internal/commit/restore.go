@@ -12,8 +12,8 @@ import (
 type restore struct {
 	*chainstore.Restored
 	places map[chainstore.ID]chainstore.Place
-	// sweeps is how many commits had deleted nodes before these were looked up.
-	sweeps uint64
+	// seen is the commit as of which they were looked up.
+	seen uint64
 }
 
 // size is what it holds, roughly.
@@ -32,8 +32,9 @@ func (r *restore) size() int64 {
 // Restore sets settings and aliases as they were exported; see chainstore.Restorer. Nodes are looked up before it is in the queue, since they
 // stay where they are, and again only where some were deleted meanwhile.
 func (c *Committer) Restore(ctx context.Context, namespace string, in *chainstore.Restored) (set int, err error) {
-	r := &restore{in, map[chainstore.ID]chainstore.Place{}, c.sweeps.Load()}
+	r := &restore{Restored: in, places: map[chainstore.ID]chainstore.Place{}}
 	err = c.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {
+		r.seen = v.Seen
 		for i := range in.Aliases {
 			if err := in.Aliases[i].Judge(); err != nil {
 				return err
@@ -119,7 +120,7 @@ func (d *changeTxn) restore(namespace string, r *restore) (set int, err error) {
 
 // name names the nodes of what is restored.
 func (d *changeTxn) name(r *restore) error {
-	if d.c.sweeps.Load() != r.sweeps {
+	if d.c.swept > r.seen {
 		clear(r.places)
 		for i := range r.Aliases {
 			if err := r.locate(d.view, i); err != nil {
@@ -164,6 +165,7 @@ func (d *changeTxn) restoreAlias(a *chainstore.ExportedAlias, places map[chainst
 		row.At = places[last.Node]
 		d.list(a.Name, row.At, last.At)
 	}
+	d.forgets = d.forgets || row.Forgot
 	d.set(layout.AliasKey(d.ns, a.Name), layout.AppendAlias(nil, &row))
 	for i := range a.States[1:] {
 		s := &a.States[i+1]

@@ -1,11 +1,15 @@
 package commit
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"math"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 )
 
@@ -37,6 +41,7 @@ func (c *Committer) BeginSweeping(ctx context.Context, namespace string) (*Sweep
 			return errNoNamespace
 		}
 		s.Live, s.Now, s.named.ns = NewLive(d.counters.NextSegment), d.now, d.ns
+		s.named.last = s.Live.Last()
 		c.naming = s.named
 		return nil
 	}})
@@ -69,12 +74,26 @@ type Dead struct {
 	Keys [][]byte
 	// Begins says that it begins its segment, Forked that it has a parent then.
 	Begins, Forked bool
-	// From is what spawned it, Number its number among the spawned nodes; nil: nothing did. Spawned says that it spawned some itself.
+	// From is what spawned it, Number its number among the spawned nodes; nil: nothing did. Spawned are the nodes that are linked to it as spawned
+	// by it; MaxLinks at most, when it is deleted.
 	From    *chainstore.ID
 	Number  uint64
-	Spawned bool
+	Spawned int
 	// Messages and MessageBytes are what it counts.
 	Messages, MessageBytes uint64
+}
+
+// MaxLinks is how many nodes may be linked to one that is deleted as spawned by it, so that a commit has room for it; see Unlink.
+const MaxLinks = layout.MaxAdopted
+
+// Rows is how many rows a commit writes or deletes for it, at most: beside its own one it may leave an empty one, or take one away, and another
+// spawned node may be linked in its place.
+func (n *Dead) Rows() int {
+	rows := 2 + len(n.Keys) + n.Spawned
+	if n.From != nil {
+		rows += 3
+	}
+	return rows
 }
 
 // size is about what it holds.
@@ -102,35 +121,48 @@ func (s *Sweeping) Sweep(ctx context.Context, namespace string, nodes []Dead) (s
 }
 
 func (d *changeTxn) sweep(namespace string, s *Sweeping, nodes []Dead) (out Swept, err error) {
-	if err := d.enter(namespace); err != nil {
+	if err := d.enterSweep(namespace, s); err != nil {
 		return out, err
 	}
-	for segment, seq := range s.named.seqs {
-		if err := s.Live.Add(d.view, chainstore.Place{Segment: segment, Seq: seq}); err != nil {
-			return out, err
-		}
-	}
-	clear(s.named.seqs)
 	d.swept = &cache.Forgotten{Namespace: d.ns, From: map[uint64]uint32{}}
+	freed := map[chainstore.ID]chainstore.Place{}
 	for i := range nodes {
 		n := &nodes[i]
 		if n.At.Seq < s.Live.Before(n.At.Segment) {
 			continue
 		}
-		if err := d.sweepNode(n); err != nil {
+		if err := d.sweepNode(n, freed); err != nil {
 			return out, err
 		}
 		out.Nodes, out.Messages, out.MessageBytes = out.Nodes+1, out.Messages+int64(n.Messages), out.MessageBytes+int64(n.MessageBytes)
 	}
 	if out.Nodes > 0 {
+		if err := d.linkOthers(freed); err != nil {
+			return out, err
+		}
+		d.forgets = true
 		d.set(layout.CountersKey(d.ns), layout.AppendCounters(nil, &d.counters))
 	}
 	return out, nil
 }
 
+// enterSweep enters the namespace of a collection, and adds what was named to what is kept.
+func (d *changeTxn) enterSweep(namespace string, s *Sweeping) error {
+	if err := d.enter(namespace); err != nil {
+		return err
+	}
+	for segment, seq := range s.named.seqs {
+		if err := s.Live.Add(d.view, chainstore.Place{Segment: segment, Seq: seq}); err != nil {
+			return err
+		}
+	}
+	clear(s.named.seqs)
+	return nil
+}
+
 // sweepNode deletes a node, the last one of its segment. Where others come before it, its place is not to be used again: an empty row says so,
-// and goes with the node before it.
-func (d *changeTxn) sweepNode(n *Dead) error {
+// and goes with the node before it. freed has the spawners that a node was linked to, which is gone.
+func (d *changeTxn) sweepNode(n *Dead, freed map[chainstore.ID]chainstore.Place) error {
 	at := n.At
 	d.swept.From[at.Segment] = at.Seq
 	for _, key := range n.Keys {
@@ -157,14 +189,18 @@ func (d *changeTxn) sweepNode(n *Dead) error {
 	d.counters.Nodes--
 	d.counters.Messages -= n.Messages
 	d.counters.MessageBytes -= n.MessageBytes
-	if err := d.unlinkSpawned(n); err != nil {
+	if err := d.unlinkSpawned(n, freed); err != nil {
 		return err
 	}
-	return d.unlinkSpawner(n)
+	if n.Spawned == 0 {
+		return nil
+	}
+	_, _, err := d.unlink(n.At, 0, 0, math.MaxInt)
+	return err
 }
 
 // unlinkSpawned takes a node from those that its spawner spawned.
-func (d *changeTxn) unlinkSpawned(n *Dead) error {
+func (d *changeTxn) unlinkSpawned(n *Dead, freed map[chainstore.ID]chainstore.Place) error {
 	if n.From == nil {
 		return nil
 	}
@@ -181,6 +217,7 @@ func (d *changeTxn) unlinkSpawned(n *Dead) error {
 		}
 		if linked {
 			d.delete(key)
+			freed[*n.From] = spawner
 			return nil
 		}
 	}
@@ -188,58 +225,120 @@ func (d *changeTxn) unlinkSpawned(n *Dead) error {
 	return nil
 }
 
-// unlinkSpawner lets what a node spawned wait for it, as if it had not been put.
-func (d *changeTxn) unlinkSpawner(n *Dead) error {
-	if !n.Spawned {
-		return nil
+// linkOthers links nodes to spawners that had some that are gone, so that of those left the first layout.MaxAdopted are linked.
+func (d *changeTxn) linkOthers(freed map[chainstore.ID]chainstore.Place) error {
+	for id, spawner := range freed {
+		if from, gone := d.swept.From[spawner.Segment]; d.counters.Awaited == 0 || gone && spawner.Seq >= from {
+			continue
+		}
+		left := layout.MaxAdopted
+		err := d.view.Scan(context.Background(), layout.SpawnerKey(d.ns, id), nil, func(key, value []byte) error {
+			if w, ok := d.writes[string(key)]; ok && w.Deleted {
+				return nil
+			}
+			if left--; left < 0 {
+				return snapshot.ErrStop
+			}
+			_, number, err := layout.ParseSpawnedKey(key)
+			if err != nil {
+				return err
+			}
+			link := layout.SpawnedAtKey(d.ns, spawner, number)
+			if _, linked, err := d.get(link); err != nil || linked {
+				return err
+			}
+			d.set(link, bytes.Clone(value))
+			d.counters.Awaited--
+			return nil
+		})
+		if err != nil {
+			return err
+		}
 	}
-	return d.view.EachSpawnedAt(n.At, func(number uint64) error {
-		key := layout.SpawnedAtKey(d.ns, n.At, number)
+	return nil
+}
+
+// unlink lets nodes that a node spawned wait for it, as if it had not been put: at most limit of those with a number or a higher one, but for so
+// many that are kept. more says that others follow, from next on.
+func (d *changeTxn) unlink(spawner chainstore.Place, number uint64, kept, limit int) (next uint64, more bool, err error) {
+	prefix := layout.SpawnedAtKey(d.ns, spawner, 0)[:layout.RowKeySize]
+	err = d.view.Scan(context.Background(), prefix, layout.SpawnedAtKey(d.ns, spawner, number), func(key, _ []byte) (err error) {
 		if w, ok := d.writes[string(key)]; ok && w.Deleted {
 			return nil
 		}
-		d.delete(key)
+		if kept--; kept >= 0 {
+			return nil
+		}
+		if limit--; limit < 0 {
+			more = true
+			next, err = layout.ParseSpawnedAtKey(key)
+			return cmp.Or(err, snapshot.ErrStop)
+		}
+		d.delete(bytes.Clone(key))
 		d.counters.Awaited++
 		return nil
 	})
+	return next, more, err
 }
 
-// Forget deletes past states of an alias that nobody is told of: those of some numbers, as far as they are there.
-func (s *Sweeping) Forget(ctx context.Context, namespace string, past []PastState) error {
-	r := &Request{Namespace: namespace, Change: &chainstore.Change{}}
-	for i := range past {
-		r.held += int64(64 + len(past[i].Name))
+// Unlink makes a node that is to be deleted small enough for a commit: it lets nodes that it spawned wait for it, at most limit, of those behind the
+// first MaxLinks for a number of 0, or of those from a number on. more says that others follow, from next on. A node that is kept by now stays as
+// it is. Where it is named later, it is as one that was put behind them, which is linked to the first ones.
+func (s *Sweeping) Unlink(ctx context.Context, namespace string, spawner chainstore.Place, number uint64, limit int) (next uint64, more bool, err error) {
+	kept := 0
+	if number == 0 {
+		kept = MaxLinks
 	}
+	r := &Request{Namespace: namespace, Change: &chainstore.Change{}, alone: true, held: int64(limit) * 64}
+	r.own = func(d *changeTxn) (err error) {
+		if err := d.enterSweep(namespace, s); err != nil || spawner.Seq < s.Live.Before(spawner.Segment) {
+			return err
+		}
+		if next, more, err = d.unlink(spawner, number, kept, limit); err == nil && d.keys > 0 {
+			d.set(layout.CountersKey(d.ns), layout.AppendCounters(nil, &d.counters))
+		}
+		return err
+	}
+	if _, err := s.c.submit(ctx, r); err != nil {
+		return 0, false, err // the others may yet change
+	}
+	return next, more, nil
+}
+
+// Forget deletes the past states of aliases that nobody is told of, as the aliases are by then, and tells how many these were. It is alone, so that
+// no change of the same batch has written one.
+func (s *Sweeping) Forget(ctx context.Context, namespace string, names []string) (states int64, err error) {
+	r := &Request{Namespace: namespace, Change: &chainstore.Change{}, alone: true}
+	for _, name := range names {
+		r.held += int64(64 + len(name))
+	}
+	forgot := int64(0)
 	r.own = func(d *changeTxn) error {
 		if err := d.enter(namespace); err != nil {
 			return err
 		}
-		for _, p := range past {
-			key := layout.HistoryKey(d.ns, p.Name, p.Number)
-			value, found, err := d.get(key)
-			if err != nil || !found {
-				if err != nil {
-					return err
-				}
-				continue
-			}
-			// Its slot may have another state by now.
-			st, err := layout.ParsePastState(value)
+		for _, name := range names {
+			row, found, err := d.view.AliasRow(name)
 			if err != nil {
 				return err
 			}
-			if st.Number == p.Number {
-				d.delete(key)
+			if !found {
+				continue
 			}
+			_, untold, err := d.view.PastStates(context.Background(), name, row, s.Now)
+			if err != nil {
+				return err
+			}
+			for _, st := range untold {
+				d.delete(layout.HistoryKey(d.ns, name, st.Number))
+			}
+			forgot += int64(len(untold))
 		}
+		d.forgets = forgot > 0
 		return nil
 	}
-	_, err := s.c.submit(ctx, r)
-	return err
-}
-
-// PastState names a past state of an alias.
-type PastState struct {
-	Name   string
-	Number uint64
+	if _, err := s.c.submit(ctx, r); err != nil {
+		return 0, err // forgot may yet change
+	}
+	return forgot, nil
 }

@@ -10,9 +10,13 @@ import (
 // FeatureSettings is that namespaces have settings, the rows of table G. A store where none was ever set does not have it.
 const FeatureSettings = "namespace_settings"
 
+// FeatureForgetting is that nodes were deleted, or aliases with their histories: A rows say so with a bit, H rows are not there, an empty S row
+// stands where the end of a segment went, and a fork may be an only child. It is required.
+const FeatureForgetting = "forgetting"
+
 // features are those of a store that this program knows. A feature is what rows a later program adds, such as those of a
 // table that is yet to come; whoever adds the first row of it names it in the store's header, in the same commit.
-var features = []string{FeatureSettings, FeatureEras}
+var features = []string{FeatureSettings, FeatureEras, FeatureForgetting}
 
 // StoreHeader is the D row: which store this is, and what it takes to read it. The number in the F row is the version of this row, too.
 type StoreHeader struct {
@@ -30,6 +34,15 @@ func (h *StoreHeader) Features() []string { return slices.Concat(h.Required, h.O
 // Has tells whether the store has a feature.
 func (h *StoreHeader) Has(feature string) bool {
 	return slices.Contains(h.Optional, feature) || slices.Contains(h.Required, feature)
+}
+
+// Name adds a feature, which it does not have.
+func (h *StoreHeader) Name(feature string) {
+	if feature == FeatureForgetting {
+		h.Required = append(h.Required, feature)
+	} else {
+		h.Optional = append(h.Optional, feature)
+	}
 }
 
 // Tables are those that a namespace may have.

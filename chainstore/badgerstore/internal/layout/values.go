@@ -24,7 +24,8 @@ import (
 //	   is where each fork left its parent's segment, nearest first, 64 at most: the next lie in the first row of the 64th one's segment
 //	I  segment seq
 //	A  12 bits moved_at states segment seq revision relabelled principal [count {key value}] ...
-//	   bits = 1 deleted, 2 labels, in order of their keys; relabelled are the changes of labels since the last state began
+//	   bits = 1 deleted, 2 labels, in order of their keys, 4 forgotten at once, of which there is no H row; relabelled are the changes of
+//	   labels since the last state began
 //	H  12 bits number at segment seq revision principal ...      bits = 1 deleted
 //	W  segment seq
 //	R  bits {index<<2 | left_out<<1 | result}                    bits = 1 a call of this id lies here or before

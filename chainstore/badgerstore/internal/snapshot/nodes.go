@@ -78,23 +78,6 @@ func (v *Snapshot) ForkedFrom(segment uint64) (from chainstore.Place, forked boo
 	return from, forked, err
 }
 
-// EachSpawnedAt runs f on the numbers of the nodes that are found by the place of the node that spawned them.
-func (v *Snapshot) EachSpawnedAt(spawner chainstore.Place, f func(number uint64) error) error {
-	prefix := layout.SpawnedAtKey(v.Namespace, spawner, 0)[:layout.RowKeySize]
-	c := v.Iterate(prefix)
-	defer c.Close()
-	for c.Seek(prefix); c.Valid(); c.Next() {
-		number, err := layout.ParseSpawnedAtKey(c.Key())
-		if err == nil {
-			err = f(number)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // HeaderAt reads the header of the node at a place that an index or a path names.
 func (v *Snapshot) HeaderAt(at chainstore.Place) (h *chainstore.Header, err error) {
 	found, err := v.Borrow(layout.PlaceKey(v.Namespace, layout.TableNodes, at), func(value []byte) error {

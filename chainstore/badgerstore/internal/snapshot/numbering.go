@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -180,4 +181,36 @@ func (v *Snapshot) SegmentAbove(ns uint32, segment uint64) bool {
 	defer c.Close()
 	c.Seek(layout.SegmentKey(ns, segment+1))
 	return c.Valid()
+}
+
+// deletedAtOnce is how many versions of rows LastSegment passes over.
+const deletedAtOnce = 1 << 16
+
+// LastSegment is the last segment that has rows of nodes, through one with a number; 0 where none has. Where very many were deleted, it is one that
+// had rows.
+func (v *Snapshot) LastSegment(ctx context.Context, through uint64) (segment uint64, err error) {
+	c := &Cursor{v, v.snap.Backwards(layout.TableKey(v.Namespace, layout.TableNodes))}
+	defer c.Close()
+	var last []byte
+	deleted := true
+	c.Seek(append(layout.SegmentKey(v.Namespace, through), endOfTimes...))
+	for passed := 0; c.Valid(); passed++ {
+		if !deleted && !bytes.Equal(c.Key(), last) { // its newest version was the last one
+			break
+		}
+		last, deleted = append(last[:0], c.Key()...), c.it.Deleted()
+		if passed == deletedAtOnce {
+			deleted = false
+			break
+		}
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		c.Next()
+	}
+	if deleted {
+		return 0, nil
+	}
+	at, _, err := layout.ParseNodeKey(last)
+	return at.Segment, err
 }
