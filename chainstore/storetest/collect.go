@@ -24,10 +24,12 @@ func collectChecks() []check {
 		{Collect, "Named", collectNamed},
 		{Collect, "Held", collectHeld},
 		{Collect, "Spawned", collectSpawned},
+		{Collect, "SpawnedByOne", collectSpawnedByOne},
 		{Collect, "Histories", collectHistories},
 		{Collect, "Apart", collectApart},
 		{Concurrency, "Collect", collectBeside},
 		{Collect, "Forget", forgotten},
+		{Collect, "ForgetIsNoRepeat", forgottenIsNoRepeat},
 	}
 }
 
@@ -326,6 +328,60 @@ func collectSpawned(f *fixture) {
 	f.sweep(3)
 }
 
+// collectSpawnedByOne: of very many that wait for one spawner, those take the place of what goes that come next, before the spawner is put and after.
+func collectSpawnedByOne(f *fixture) {
+	if f.skips(Spawned) {
+		return
+	}
+	spawner := root(user("spawner"))
+	by := f.change([]Node{spawner}).Nodes[0].Identify(nil)
+	many := func(text string, n int) (ids []chainstore.ID) {
+		f.Helper()
+		for from := 0; from < n; from += 100 {
+			var nodes []Node
+			for i := from; i < min(n, from+100); i++ {
+				child := root(user(fmt.Sprint(text, " ", i)))
+				child.SpawnedFrom = &chainstore.SpawnedFrom{Node: by}
+				nodes = append(nodes, child)
+			}
+			for _, p := range f.commit(nodes).Nodes {
+				ids = append(ids, p.ID)
+			}
+		}
+		return ids
+	}
+	collected := func(nodes int64) {
+		f.Helper()
+		equal(f, "the number of nodes deleted", f.collect(chainstore.Collection{Grace: 1000}, nil).Nodes, nodes)
+		f.clean()
+	}
+	spawned := func(want []chainstore.ID) {
+		f.Helper()
+		got, more, err := f.head(idRef(by), nil).Spawned(f.ctx(), chainstore.SpawnedReach)
+		f.ok(err)
+		equal(f, "that there are more", more, false)
+		equal(f, "the number of nodes spawned", len(got), len(want))
+		for _, h := range got {
+			equal(f, "that one of them was spawned", slices.Contains(want, h.ID), true)
+		}
+	}
+	const dead = 300
+	many("dead", dead)
+	f.clock.Advance(later + time.Second)
+	live := many("live", 2*chainstore.SpawnedReach+11-dead) // so that some are behind as many as a spawner is linked to when it is put
+	equal(f, "the spawner", f.put(spawner), by)
+	f.clean()
+	collected(dead)
+	spawned(live)
+	f.clock.Advance(later + time.Second)
+	more := many("more", 2)
+	collected(int64(len(live)) + 1)
+	f.absent(by)
+	f.put(spawner)
+	spawned(more)
+	f.clean()
+}
+
 // collectHistories: states that are not told of any more keep nothing, and go.
 func collectHistories(f *fixture) {
 	ids := f.chain(chainstore.Parent{}, user("a"), assistant("b"), user("c"), assistant("d"))
@@ -501,4 +557,18 @@ func forgotten(f *fixture) {
 	if !f.skips(Export) {
 		equal(f, "the aliases of an export of all", len(f.exports().Aliases), 0)
 	}
+}
+
+// forgottenIsNoRepeat: a name that is forgotten does not tell that a change took place, for others may have forgotten it.
+func forgottenIsNoRepeat(f *fixture) {
+	n := root(user("a"))
+	id := f.put(n, set("new", 0, anything()))
+	other := f.put(root(user("other")), set("old", 0, anything()))
+	f.commit(nil, point("new", other, anything()), forget("old", anything()))
+	f.commit([]Node{n}, forget("old", atRevision(7)), set("new", 0, anything()))
+	f.points("new", id)
+	f.commit(nil, point("new", other, anything()))
+	f.commit([]Node{n}, forget("never", atRevision(7)), set("new", 0, anything()))
+	f.points("new", id)
+	f.clean()
 }
