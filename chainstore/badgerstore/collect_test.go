@@ -218,40 +218,49 @@ func TestCollectOfSpawnersOfVeryMany(t *testing.T) {
 	mustBeClean(t, s)
 }
 
-// A spawner of very many that is named while it is made small enough for a commit stays, with the links of the first ones.
+// A spawner of very many that is named while it is made small enough for a commit stays, with the links of the first ones; with all where it is named
+// before.
 func TestCollectOfASpawnerThatIsNamed(t *testing.T) {
-	ahead, o := clockAt(Options{})
-	s := openStore(t, o)
-	spawner := put(t, s, node(nil, "spawner"))[0].ID
-	ahead.Add(int64(aged))
 	const n = layout.MaxAdopted + 10
-	var nodes []chainstore.NewNode
-	for i := range n {
-		nodes = append(nodes, spawnedNode(fmt.Sprint(i), spawner))
+	for name, waits := range map[string]uint64{"meanwhile": n - layout.MaxAdopted, "before": 0} {
+		t.Run(name, func(t *testing.T) {
+			ahead, o := clockAt(Options{})
+			s := openStore(t, o)
+			spawner := put(t, s, node(nil, "spawner"))[0].ID
+			ahead.Add(int64(aged))
+			var nodes []chainstore.NewNode
+			for i := range n {
+				nodes = append(nodes, spawnedNode(fmt.Sprint(i), spawner))
+			}
+			children := put(t, s, nodes...)
+			durable := s.committer.Durable
+			var work sync.WaitGroup
+			told := collected(t, s, chainstore.Collection{Grace: grace}, once(chainstore.CollectSweeping, func() {
+				if waits == 0 {
+					commitAliases(t, s, setAlias("a", spawner, chainstore.Condition{}))
+					return
+				}
+				s.committer.Durable = func(writes map[string]commit.Write, ts uint64) error {
+					s.committer.Durable = durable
+					work.Go(func() { commitAliases(t, s, setAlias("a", spawner, chainstore.Condition{})) })
+					waitFor(t, func() bool { return queueLength(s) == 1 })
+					return durable(writes, ts)
+				}
+			}))
+			work.Wait()
+			if c := storedCounters(t, s); told.Nodes != 0 || c.Awaited != waits {
+				t.Errorf("%d nodes were deleted, %d wait for their spawner, want %d", told.Nodes, c.Awaited, waits)
+			}
+			c, err := s.Chain(t.Context(), testNamespace, chainstore.Ref{ID: spawner}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if found, more, err := c.Spawned(t.Context(), 1); err != nil || !more || len(found) != 1 || found[0].ID != children[0].ID {
+				t.Errorf("it finds %d, that there are more: %v; error %v", len(found), more, err)
+			}
+			mustBeClean(t, s)
+		})
 	}
-	children := put(t, s, nodes...)
-	durable := s.committer.Durable
-	var work sync.WaitGroup
-	told := collected(t, s, chainstore.Collection{Grace: grace}, once(chainstore.CollectSweeping, func() {
-		s.committer.Durable = func(writes map[string]commit.Write, ts uint64) error {
-			s.committer.Durable = durable
-			work.Go(func() { commitAliases(t, s, setAlias("a", spawner, chainstore.Condition{})) })
-			waitFor(t, func() bool { return queueLength(s) == 1 })
-			return durable(writes, ts)
-		}
-	}))
-	work.Wait()
-	if c := storedCounters(t, s); told.Nodes != 0 || c.Awaited != n-layout.MaxAdopted {
-		t.Errorf("%d nodes were deleted, %d wait for their spawner", told.Nodes, c.Awaited)
-	}
-	c, err := s.Chain(t.Context(), testNamespace, chainstore.Ref{ID: spawner}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if found, more, err := c.Spawned(t.Context(), 1); err != nil || !more || len(found) != 1 || found[0].ID != children[0].ID {
-		t.Errorf("it finds %d, that there are more: %v; error %v", len(found), more, err)
-	}
-	mustBeClean(t, s)
 }
 
 // What a collection reads grows with what it deletes: also of one spawner, in a dry run, and where segments are empty.

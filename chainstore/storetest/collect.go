@@ -379,6 +379,12 @@ func collectSpawnedByOne(f *fixture) {
 	f.absent(by)
 	f.put(spawner)
 	spawned(more)
+	many("behind it", 1)
+	f.commit(nil, point("more", more[1], anything()))
+	f.clock.Advance(later + time.Second)
+	collected(3) // and what is left of those it spawned waits for it again
+	f.put(spawner)
+	spawned(more[1:])
 	f.clean()
 }
 

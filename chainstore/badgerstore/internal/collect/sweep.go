@@ -62,11 +62,19 @@ func (c *collection) segments(ctx context.Context) error {
 }
 
 // dead finds which nodes of a segment nothing keeps, from one Seq through another; through < from where there is none. It is the last segment that
-// has rows, through one with a number, 0 where none has. A put within the grace keeps what comes before it.
+// may have some, through one with a number, or the last one that was looked at. A put within the grace keeps what comes before it.
 func (c *collection) dead(ctx context.Context, last uint64) (segment uint64, from, through int64, err error) {
 	through = -1
 	err = c.Source.Read(ctx, c.namespace, func(v *snapshot.Snapshot) error {
-		if segment, err = v.LastSegment(ctx, last); err != nil || segment == 0 {
+		began, some := time.Now(), false
+		err := v.EachLast(ctx, last, func(at chainstore.Place) error {
+			segment, some = at.Segment, at.Seq >= c.sweeping.Live.Before(at.Segment)
+			if some || time.Since(began) > readHold {
+				return snapshot.ErrStop
+			}
+			return nil
+		})
+		if err != nil || !some {
 			return err
 		}
 		from = int64(c.sweeping.Live.Before(segment))

@@ -183,34 +183,46 @@ func (v *Snapshot) SegmentAbove(ns uint32, segment uint64) bool {
 	return c.Valid()
 }
 
-// deletedAtOnce is how many versions of rows LastSegment passes over.
+// deletedAtOnce is how many versions of rows that were deleted EachLast passes over.
 const deletedAtOnce = 1 << 16
 
-// LastSegment is the last segment that has rows of nodes, through one with a number; 0 where none has. Where very many were deleted, it is one that
-// had rows.
-func (v *Snapshot) LastSegment(ctx context.Context, through uint64) (segment uint64, err error) {
+// EachLast runs f on the place of the last row of each segment that has rows of nodes, from the last such segment, through one with a number, to the
+// first, until f fails; ErrStop is no error. Of very many rows that were deleted it may be one.
+func (v *Snapshot) EachLast(ctx context.Context, through uint64, f func(chainstore.Place) error) error {
 	c := &Cursor{v, v.snap.Backwards(layout.TableKey(v.Namespace, layout.TableNodes))}
 	defer c.Close()
+	for {
+		at, found, err := c.lastBefore(ctx, layout.SegmentKey(v.Namespace, through+1))
+		if err == nil && found {
+			err = f(at)
+		}
+		switch {
+		case errors.Is(err, ErrStop):
+			return nil
+		case err != nil || !found || at.Segment == 0:
+			return err
+		}
+		through = at.Segment - 1
+	}
+}
+
+// lastBefore finds the last row of a node before a key, for a cursor that walks back.
+func (c *Cursor) lastBefore(ctx context.Context, key []byte) (at chainstore.Place, found bool, err error) {
 	var last []byte
-	deleted := true
-	c.Seek(append(layout.SegmentKey(v.Namespace, through), endOfTimes...))
-	for passed := 0; c.Valid(); passed++ {
-		if !deleted && !bytes.Equal(c.Key(), last) { // its newest version was the last one
+	c.Seek(key)
+	for passed := 0; c.Valid() && passed <= deletedAtOnce; passed++ {
+		if found && !bytes.Equal(c.Key(), last) { // its last version was the newest
 			break
 		}
-		last, deleted = append(last[:0], c.Key()...), c.it.Deleted()
-		if passed == deletedAtOnce {
-			deleted = false
-			break
-		}
+		last = append(last[:0], c.Key()...)
+		found = !c.it.Deleted() || passed == deletedAtOnce
 		if err := ctx.Err(); err != nil {
-			return 0, err
+			return at, false, err
 		}
 		c.Next()
 	}
-	if deleted {
-		return 0, nil
+	if found {
+		at, _, err = layout.ParseNodeKey(last)
 	}
-	at, _, err := layout.ParseNodeKey(last)
-	return at.Segment, err
+	return at, found, err
 }
