@@ -2460,7 +2460,7 @@ type DeleteAliasRequest struct {
 	Precondition *AliasPrecondition `protobuf:"bytes,3,opt,name=precondition,proto3" json:"precondition,omitempty"`
 	// Whether to delete the history of the name, too, and to forget the name at once, not after 90 days: then nothing of
 	// it keeps a node from CollectGarbage. Also for an alias that is deleted already. A repeat of the call succeeds,
-	// with `deleted = false` and revision 0.
+	// with `deleted = false` and revision 0. The caller needs the role `erase`, too.
 	ForgetHistory bool `protobuf:"varint,4,opt,name=forget_history,json=forgetHistory,proto3" json:"forget_history,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
