@@ -73,6 +73,8 @@ func (grants) Permit(_ context.Context, who *identity.Principal, m *Method, of S
 		return identity.ErrUnauthenticated
 	case m.Role == known:
 		return nil
+	case of.Forgets && !who.May(identity.Erase, of.Namespace):
+		return ErrDenied
 	case (of.All || m.Namespace == "") && who.MayEverywhere(m.Role):
 		return nil
 	case !of.All && m.Namespace != "" && who.May(m.Role, of.Namespace):

@@ -3,9 +3,12 @@ package access
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"google.golang.org/protobuf/proto"
+
 	"github.com/transcriptd/transcriptd/internal/identity"
 )
 
@@ -23,6 +26,7 @@ func TestPermit(t *testing.T) {
 	const all = ^identity.Role(0)
 	put, get := Find(transcriptv1.TranscriptService_PutNode_FullMethodName), Find(transcriptv1.TranscriptService_GetNode_FullMethodName)
 	verify, info := Find(transcriptv1.AdminService_Verify_FullMethodName), Find(transcriptv1.TranscriptService_ServerInfo_FullMethodName)
+	forget := Find(transcriptv1.TranscriptService_DeleteAlias_FullMethodName)
 	of := func(namespace string) Scope { return Scope{Namespace: namespace} }
 	for i, c := range []struct {
 		grants []identity.Grant
@@ -52,6 +56,12 @@ func TestPermit(t *testing.T) {
 		{[]identity.Grant{{Roles: identity.Operate, Namespaces: "*"}}, verify, Scope{All: true}, true},
 		{[]identity.Grant{{Roles: identity.Read, Namespaces: "*"}, {Roles: identity.Operate, Namespaces: "acme"}}, verify, Scope{All: true}, false},
 		{[]identity.Grant{{Roles: identity.Read, Namespaces: "b"}, {Roles: identity.Append, Namespaces: "a"}}, get, of("a"), false},
+		// To forget needs the role erase, too, on the same namespace.
+		{[]identity.Grant{{Roles: identity.Append, Namespaces: "a"}}, forget, Scope{Namespace: "a"}, true},
+		{[]identity.Grant{{Roles: identity.Append, Namespaces: "a"}}, forget, Scope{Namespace: "a", Forgets: true}, false},
+		{[]identity.Grant{{Roles: identity.Erase, Namespaces: "a"}}, forget, Scope{Namespace: "a", Forgets: true}, false},
+		{[]identity.Grant{{Roles: identity.Append, Namespaces: "a"}, {Roles: identity.Erase, Namespaces: "b"}}, forget, Scope{Namespace: "a", Forgets: true}, false},
+		{[]identity.Grant{{Roles: identity.Append, Namespaces: "a*"}, {Roles: identity.Erase, Namespaces: "a"}}, forget, Scope{Namespace: "a", Forgets: true}, true},
 		// A method of a role whose request is about no namespace is about the store.
 		{[]identity.Grant{{Roles: all, Namespaces: "acme*"}}, &Method{Role: identity.Admin, Kind: Reads}, Scope{}, false},
 		{[]identity.Grant{{Roles: all, Namespaces: "*"}}, &Method{Role: identity.Admin, Kind: Reads}, Scope{}, true},
@@ -91,5 +101,15 @@ func TestWhoIsNotKnown(t *testing.T) {
 	}
 	if g, ok := GuardOf(nil).(Anybody); !ok {
 		t.Errorf("without an authenticator the guard is %v", g)
+	}
+}
+
+// A request that forgets says so of its scope, whichever it is.
+func TestForgets(t *testing.T) {
+	for _, req := range []proto.Message{&transcriptv1.DeleteAliasRequest{ForgetHistory: true}, &transcriptv1.DeleteAliasesRequest{ForgetHistory: true}} {
+		m := Find("/transcript.v1.TranscriptService/" + strings.TrimSuffix(string(req.ProtoReflect().Descriptor().Name()), "Request"))
+		if !m.Scope(req).Forgets || m.Scope(req.ProtoReflect().New().Interface()).Forgets {
+			t.Errorf("%T: %+v", req, m.Scope(req))
+		}
 	}
 }

@@ -45,6 +45,9 @@ type Method struct {
 // namespace is the field that every request about a namespace has.
 const namespace = "namespace"
 
+// forgets is the field of a request that takes away for good what was put: with it a call needs the role erase, too.
+const forgets = "forget_history"
+
 // known is no role: whoever is known may call.
 const known identity.Role = 0
 
@@ -126,7 +129,8 @@ func Check(service, method string) (*Method, error) {
 		return f != nil && f.Kind() == kind && f.Cardinality() != protoreflect.Repeated
 	}
 	switch {
-	case m.Namespace == "" && fields.ByName(namespace) != nil,
+	case m.Namespace == "" && (fields.ByName(namespace) != nil || fields.ByName(forgets) != nil),
+		fields.ByName(forgets) != nil && !has(forgets, protoreflect.BoolKind),
 		m.Namespace != "" && !has(m.Namespace, protoreflect.StringKind),
 		m.ScopedBy != "" && !has(m.ScopedBy, protoreflect.EnumKind),
 		m.ScopedBy != "" && fields.ByName(protoreflect.Name(m.ScopedBy)).Enum().FullName() != transcriptv1.Scope(0).Descriptor().FullName():
@@ -141,6 +145,8 @@ type Scope struct {
 	Namespace string
 	// All says that it is about every namespace.
 	All bool
+	// Forgets says that it takes away for good what was put.
+	Forgets bool
 }
 
 // Scope is what a request of the method is about.
@@ -150,6 +156,9 @@ func (m *Method) Scope(req proto.Message) (s Scope) {
 	}
 	r := req.ProtoReflect()
 	fields := r.Descriptor().Fields()
+	if f := fields.ByName(forgets); f != nil {
+		s.Forgets = r.Get(f).Bool()
+	}
 	s.Namespace = r.Get(fields.ByName(protoreflect.Name(m.Namespace))).String()
 	if m.ScopedBy != "" {
 		scope := transcriptv1.Scope(r.Get(fields.ByName(protoreflect.Name(m.ScopedBy))).Enum())
