@@ -132,6 +132,10 @@ func writeViolations() []violation {
 			}
 			return c.send(q)
 		})},
+		{"a forgotten history stays", "collect-garbage/forgets", on(func(c *call, q *transcriptv1.DeleteAliasRequest, _ *transcriptv1.DeleteAliasResponse) error {
+			q.ForgetHistory = false
+			return c.send(q)
+		})},
 		{"labels are lost with a move", "alias/labels", on(func(c *call, q aliasRequest, _ aliasReply) error {
 			for _, a := range q.GetAliases() {
 				if a.Labels == nil {

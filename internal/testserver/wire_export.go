@@ -27,7 +27,7 @@ func (w *wire) ExportAliases(context.Context, chainstore.Point, func(string) boo
 	return 0, errNotOnWire
 }
 
-// Collect is not on the wire.
+// Collect is not on the wire as a store has it.
 func (w *wire) Collect(context.Context, string, chainstore.Collection, func(chainstore.Collected) error) error {
 	return errNotOnWire
 }
