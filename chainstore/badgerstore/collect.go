@@ -9,16 +9,10 @@ import (
 
 // Collect deletes what nothing keeps; see chainstore.Collector.
 func (s *Store) Collect(ctx context.Context, namespace string, c chainstore.Collection, report func(chainstore.Collected) error) error {
-	if !s.collecting.TryAcquire(1) {
-		if err := report(chainstore.Collected{Phase: chainstore.CollectQueued}); err != nil {
-			return err
-		}
-		if err := s.collecting.Acquire(ctx, 1); err != nil {
-			return err
-		}
-	}
-	defer s.collecting.Release(1)
-	return collect.Collector{Source: s.source, Committer: s.committer, Gate: &s.gate, Report: report}.Collect(ctx, namespace, c)
+	queued := func() error { return report(chainstore.Collected{Phase: chainstore.CollectQueued}) }
+	return s.collecting.Delete(ctx, queued, func() error {
+		return collect.Collector{Source: s.source, Committer: s.committer, Gate: &s.gate, Report: report}.Collect(ctx, namespace, c)
+	})
 }
 
 // Hold keeps nodes from being deleted; see chainstore.Collector.

@@ -3,8 +3,6 @@ package badgerstore
 import (
 	"errors"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/commit"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
@@ -27,7 +25,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{dir: dir, now: o.Now, exportReach: chainstore.ExportReach, collecting: semaphore.NewWeighted(1), source: snapshot.NewSource(db, cache.New(o.cacheSizes(), o.Now), o.RowCacheBytes > 0)}
+	s := &Store{dir: dir, now: o.Now, exportReach: chainstore.ExportReach, source: snapshot.NewSource(db, cache.New(o.cacheSizes(), o.Now), o.RowCacheBytes > 0)}
 	if err = s.takeUp(&o); err == nil {
 		err = s.source.CheckNames(dir)
 	}

@@ -9,8 +9,6 @@ import (
 	"os"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/commit"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
@@ -82,9 +80,9 @@ type Store struct {
 	committer *commit.Committer
 	// exportReach is chainstore.ExportReach; a field so that tests can have less.
 	exportReach int
-	// gate keeps a collection from deleting; collecting is held by the one that is at work.
+	// gate keeps a collection from deleting; collecting is what one collection at a time has.
 	gate       hold.Gate
-	collecting *semaphore.Weighted
+	collecting hold.Gate
 }
 
 // Reads counts what was asked of the database since Open, for tests and metrics: gets of a key, seeks, and steps to the

@@ -27,34 +27,41 @@ func (w *sweeping) keep(n *node) {
 
 // Collect deletes what nothing keeps; see chainstore.Collector.
 func (s *Store) Collect(ctx context.Context, name string, c chainstore.Collection, report func(chainstore.Collected) error) error {
-	if err := s.collecting.Acquire(ctx, 1); err != nil {
-		return err
-	}
-	defer s.collecting.Release(1)
+	queued := func() error { return report(chainstore.Collected{Phase: chainstore.CollectQueued}) }
+	return s.collecting.Delete(ctx, queued, func() error { return s.collect(ctx, name, &c, report) })
+}
+
+// collect is Collect while there is no other one.
+func (s *Store) collect(ctx context.Context, name string, c *chainstore.Collection, report func(chainstore.Collected) error) error {
 	told := chainstore.Collected{Phase: chainstore.CollectMarking}
-	w, err := s.mark(ctx, name, &c, &told)
+	w, err := s.mark(ctx, name, c, &told)
 	if err != nil {
 		return err
 	}
 	defer s.endSweeping()
+	enter := func(phase chainstore.CollectPhase) error {
+		told.Phase = phase
+		return report(told)
+	}
 	for last := uint64(0); ; {
-		told.Phase = chainstore.CollectSweeping
-		if s.gate.Held() {
-			told.Phase = chainstore.CollectHeld
-		}
-		if err := report(told); err != nil {
+		if err := enter(chainstore.CollectSweeping); err != nil {
 			return err
 		}
-		err := s.gate.Delete(ctx, func() (err error) {
+		sweep := func() (err error) {
 			last, err = s.sweep(ctx, name, w, last, c.DryRun, &told)
 			return err
-		})
+		}
+		var err error
+		if c.DryRun {
+			err = sweep()
+		} else {
+			err = s.gate.Delete(ctx, func() error { return enter(chainstore.CollectHeld) }, sweep)
+		}
 		if err != nil {
 			return err
 		}
 		if last == 0 {
-			told.Phase = chainstore.CollectDone
-			return report(told)
+			return enter(chainstore.CollectDone)
 		}
 	}
 }
@@ -145,6 +152,9 @@ func (s *Store) sweep(ctx context.Context, name string, w *sweeping, last uint64
 		return 0, err
 	}
 	defer unlock()
+	if ns != w.ns { // it was first written to since
+		return 0, nil
+	}
 	for _, n := range w.named {
 		w.keep(n)
 	}

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/internal/hold"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
@@ -25,8 +23,9 @@ type Store struct {
 	now func() time.Time
 	id  chainstore.StoreID
 
-	gate       hold.Gate
-	collecting *semaphore.Weighted
+	gate hold.Gate
+	// collecting is what one collection at a time has.
+	collecting hold.Gate
 
 	mu     sync.Mutex
 	closed bool
@@ -83,7 +82,7 @@ func New(o Options) *Store {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Store{now: o.Now, id: chainstore.NewStoreID(), namespaces: map[string]*namespace{}, collecting: semaphore.NewWeighted(1)}
+	return &Store{now: o.Now, id: chainstore.NewStoreID(), namespaces: map[string]*namespace{}}
 }
 
 // Info tells that this is the memory engine; see chainstore.Store.

@@ -4,7 +4,11 @@ package hold
 import (
 	"context"
 	"sync"
+	"time"
 )
+
+// Interval is how often who waits to delete is told so.
+const Interval = time.Second
 
 // Gate is held by any number of readers at once, or passed by one who deletes. The zero Gate is open.
 type Gate struct {
@@ -18,7 +22,8 @@ type Gate struct {
 
 // Hold waits until nobody deletes, and keeps it so until release is called, of which only the first call counts.
 func (g *Gate) Hold(ctx context.Context) (release func(), err error) {
-	if err := g.await(ctx, func() bool { return !g.deleting }, func() { g.holds++ }); err != nil {
+	free := func() bool { return !g.deleting }
+	if err := g.await(ctx, nil, free, func() { g.holds++ }); err != nil {
 		return nil, err
 	}
 	return sync.OnceFunc(func() { g.change(func() { g.holds-- }) }), nil
@@ -31,37 +36,59 @@ func (g *Gate) Held() bool {
 	return g.holds > 0
 }
 
-// Delete waits until nobody holds the gate, and runs f. Meanwhile nobody can hold it.
-func (g *Gate) Delete(ctx context.Context, f func() error) error {
-	if err := g.await(ctx, func() bool { return g.holds == 0 && !g.deleting }, func() { g.deleting = true }); err != nil {
+// Delete waits until nobody holds the gate, nor deletes, and runs f. Meanwhile nobody can hold it. Where it has to wait, it calls waiting at once
+// and at each Interval; an error of waiting ends it.
+func (g *Gate) Delete(ctx context.Context, waiting, f func() error) error {
+	free := func() bool { return g.holds == 0 && !g.deleting }
+	if err := g.await(ctx, waiting, free, func() { g.deleting = true }); err != nil {
 		return err
 	}
 	defer g.change(func() { g.deleting = false })
 	return f()
 }
 
-// await waits until the gate is as wanted, and changes it then.
-func (g *Gate) await(ctx context.Context, is func() bool, then func()) error {
+// await waits until the gate is as wanted, and changes it then. waiting may be nil.
+func (g *Gate) await(ctx context.Context, waiting func() error, is func() bool, then func()) error {
+	var tick <-chan time.Time
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		g.mu.Lock()
-		if is() {
-			then()
-			g.mu.Unlock()
+		changed := g.try(is, then)
+		if changed == nil {
 			return nil
 		}
-		if g.changed == nil {
-			g.changed = make(chan struct{})
+		if waiting != nil && tick == nil {
+			ticker := time.NewTicker(Interval)
+			defer ticker.Stop()
+			tick = ticker.C
+			if err := waiting(); err != nil {
+				return err
+			}
 		}
-		changed := g.changed
-		g.mu.Unlock()
 		select {
 		case <-changed:
 		case <-ctx.Done():
+		case <-tick:
+			if err := waiting(); err != nil {
+				return err
+			}
 		}
 	}
+}
+
+// try changes the gate where it is as wanted: nil; else it returns what is closed when the gate changes.
+func (g *Gate) try(is func() bool, then func()) (changed <-chan struct{}) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if is() {
+		then()
+		return nil
+	}
+	if g.changed == nil {
+		g.changed = make(chan struct{})
+	}
+	return g.changed
 }
 
 func (g *Gate) change(how func()) {

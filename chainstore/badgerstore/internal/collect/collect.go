@@ -18,7 +18,7 @@ const (
 	reportInterval = time.Second
 	// rests is how many times as long as a commit that deletes took, a collection waits behind it, so that writers have the disk.
 	rests = 3
-	// ReadHold bounds how long a read of the engine is held open.
+	// readHold bounds how long a read of the engine is held open, by the source's clock as reportInterval is.
 	readHold = 2 * time.Second
 )
 
@@ -39,7 +39,7 @@ type collection struct {
 	cutoff    int64
 	pace      pace.Pace
 	told      chainstore.Collected
-	reported  time.Time
+	reported  time.Duration
 	known     *numbers
 }
 
@@ -84,16 +84,17 @@ func (c *collection) run(ctx context.Context) error {
 
 // enter reports that a phase begins.
 func (c *collection) enter(phase chainstore.CollectPhase) error {
-	c.told.Phase, c.reported = phase, time.Now()
+	c.told.Phase, c.reported = phase, c.Source.Clock()
 	return c.Report(c.told)
 }
 
 // tick reports where it is time to.
 func (c *collection) tick() error {
-	if time.Since(c.reported) < reportInterval {
+	now := c.Source.Clock()
+	if now-c.reported < reportInterval {
 		return nil
 	}
-	c.reported = time.Now()
+	c.reported = now
 	return c.Report(c.told)
 }
 
@@ -106,7 +107,7 @@ func (c *collection) pages(
 	for {
 		more := false
 		err := c.Source.Read(ctx, c.namespace, func(v *snapshot.Snapshot) error {
-			began := time.Now()
+			began := c.Source.Clock()
 			prefix := layout.TableKey(v.Namespace, table)
 			cur := v.Iterate(prefix)
 			defer cur.Close()
@@ -117,12 +118,12 @@ func (c *collection) pages(
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				if time.Since(began) > readHold {
-					next, more = append([]byte(nil), cur.Key()...), true
-					return nil
-				}
 				if err := cur.Value(func(value []byte) error { return f(v, cur.Key(), value) }); err != nil {
 					return err
+				}
+				if c.Source.Clock()-began > readHold {
+					next, more = append(append([]byte(nil), cur.Key()...), 0), true
+					return nil
 				}
 			}
 			return nil

@@ -64,57 +64,92 @@ func (c *collection) segments(ctx context.Context) error {
 // dead finds which nodes of a segment nothing keeps, from one Seq through another; through < from where there is none. It is the last segment that
 // may have some, through one with a number, or the last one that was looked at. A put within the grace keeps what comes before it.
 func (c *collection) dead(ctx context.Context, last uint64) (segment uint64, from, through int64, err error) {
-	through = -1
+	some := false
 	err = c.Source.Read(ctx, c.namespace, func(v *snapshot.Snapshot) error {
-		began, some := time.Now(), false
-		err := v.EachLast(ctx, last, func(at chainstore.Place) error {
-			segment, some = at.Segment, at.Seq >= c.sweeping.Live.Before(at.Segment)
-			if some || time.Since(began) > readHold {
-				return snapshot.ErrStop
-			}
-			return nil
-		})
-		if err != nil || !some {
+		segment, some, err = c.lastWithSome(ctx, v, last)
+		return err
+	})
+	s := segmentRead{collection: c, through: -1}
+	if some {
+		s.next = chainstore.Place{Segment: segment, Seq: c.sweeping.Live.Before(segment)}
+		s.from = int64(s.next.Seq)
+	}
+	for more := some; more && err == nil; {
+		err = c.Source.Read(ctx, c.namespace, func(v *snapshot.Snapshot) error {
+			more, err = s.part(ctx, v)
 			return err
+		})
+		if err == nil {
+			err = c.tick()
 		}
-		from = int64(c.sweeping.Live.Before(segment))
-		prefix := layout.SegmentKey(v.Namespace, segment)
-		cur := v.Iterate(prefix)
-		defer cur.Close()
-		for cur.Seek(layout.PlaceKey(v.Namespace, layout.TableNodes, chainstore.Place{Segment: segment, Seq: uint32(from)})); cur.Valid(); cur.Next() {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			at, chunk, err := layout.ParseNodeKey(cur.Key())
-			if err != nil {
-				return err
-			}
-			if chunk != 0 {
-				continue
-			}
-			err = cur.Value(func(value []byte) error {
-				row, present, err := layout.ParseRow(value)
-				if err != nil || !present {
-					return err
-				}
-				if through < 0 {
-					from = int64(at.Seq)
-				}
-				through = int64(at.Seq)
-				h, err := row.Header.Decode(at.Seq)
-				if err == nil && h.FirstPut >= c.cutoff {
-					from = through + 1
-					err = c.sweeping.Live.Add(v, at)
-				}
-				return err
-			})
-			if err != nil {
-				return err
-			}
+	}
+	return segment, s.from, s.through, err
+}
+
+// lastWithSome finds the last segment through one with a number that may have nodes which nothing keeps, or the last one that it looked at.
+func (c *collection) lastWithSome(ctx context.Context, v *snapshot.Snapshot, last uint64) (segment uint64, some bool, err error) {
+	began := c.Source.Clock()
+	err = v.EachLast(ctx, last, func(at chainstore.Place) error {
+		segment, some = at.Segment, at.Seq >= c.sweeping.Live.Before(at.Segment)
+		if some || c.Source.Clock()-began > readHold {
+			return snapshot.ErrStop
 		}
 		return nil
 	})
-	return segment, from, through, err
+	return segment, some, err
+}
+
+// segmentRead finds in several reads which nodes of a segment nothing keeps.
+type segmentRead struct {
+	*collection
+	// next is where it goes on; from and through are what it has found.
+	next          chainstore.Place
+	from, through int64
+}
+
+// part goes on in a snapshot, for a while only, and tells whether there is more.
+func (s *segmentRead) part(ctx context.Context, v *snapshot.Snapshot) (more bool, err error) {
+	began := s.Source.Clock()
+	cur := v.Iterate(layout.SegmentKey(v.Namespace, s.next.Segment))
+	defer cur.Close()
+	for cur.Seek(layout.PlaceKey(v.Namespace, layout.TableNodes, s.next)); cur.Valid(); cur.Next() {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		at, chunk, err := layout.ParseNodeKey(cur.Key())
+		if err != nil {
+			return false, err
+		}
+		if chunk != 0 {
+			continue
+		}
+		if err := cur.Value(func(value []byte) error { return s.row(v, at, value) }); err != nil {
+			return false, err
+		}
+		if s.Source.Clock()-began > readHold {
+			s.next = at.Next()
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// row takes the next node in.
+func (s *segmentRead) row(v *snapshot.Snapshot, at chainstore.Place, value []byte) error {
+	row, present, err := layout.ParseRow(value)
+	if err != nil || !present {
+		return err
+	}
+	if s.through < 0 {
+		s.from = int64(at.Seq)
+	}
+	s.through = int64(at.Seq)
+	h, err := row.Header.Decode(at.Seq)
+	if err == nil && h.FirstPut >= s.cutoff {
+		s.from = s.through + 1
+		err = s.sweeping.Live.Add(v, at)
+	}
+	return err
 }
 
 // read reads some nodes of a segment, with what goes with them.
@@ -173,16 +208,13 @@ func (c *collection) unlink(ctx context.Context, n *commit.Dead) error {
 
 // delete commits something that deletes, once nobody holds the store, and rests.
 func (c *collection) delete(ctx context.Context, commits func() (nodes int64, err error)) error {
-	if err := c.unheld(ctx); err != nil {
-		return err
-	}
 	began, nodes := time.Now(), int64(0)
-	err := c.Gate.Delete(ctx, func() (err error) {
+	err := c.Gate.Delete(ctx, c.held, func() (err error) {
 		began = time.Now()
 		nodes, err = commits()
 		return err
 	})
-	if err == nil {
+	if c.told.Phase = chainstore.CollectSweeping; err == nil {
 		err = c.tick()
 	}
 	if err != nil {
@@ -191,24 +223,8 @@ func (c *collection) delete(ctx context.Context, commits func() (nodes int64, er
 	return c.rest(ctx, nodes, rests*time.Since(began))
 }
 
-// unheld waits until nobody holds the store, and reports meanwhile.
-func (c *collection) unheld(ctx context.Context) error {
-	if !c.Gate.Held() {
-		return nil
-	}
-	if err := c.enter(chainstore.CollectHeld); err != nil {
-		return err
-	}
-	for c.Gate.Held() {
-		if err := sleep(ctx, reportInterval/10); err != nil {
-			return err
-		}
-		if err := c.tick(); err != nil {
-			return err
-		}
-	}
-	return c.enter(chainstore.CollectSweeping)
-}
+// held reports that it waits until nobody holds the store.
+func (c *collection) held() error { return c.enter(chainstore.CollectHeld) }
 
 // rest waits behind a commit, and as long as the pace says.
 func (c *collection) rest(ctx context.Context, nodes int64, long time.Duration) error {
