@@ -148,12 +148,17 @@ func (c *chain) read(ctx context.Context, f func(*snapshot.Snapshot) error) erro
 
 // unlessGone is the error of a read of the chain: that the head is not there, where it was deleted since it was found.
 func (c *chain) unlessGone(v *snapshot.Snapshot, err error) error {
-	if !errors.Is(err, chainstore.ErrCorrupt) {
-		return err
-	}
-	at, found, lookup := v.PlaceOf(c.Header.ID)
-	if lookup == nil && (!found || at != c.At) {
+	if errors.Is(err, chainstore.ErrCorrupt) && errors.Is(c.isThere(v), chainstore.ErrNodeNotFound) {
 		return chainstore.ErrNodeNotFound
+	}
+	return err
+}
+
+// isThere is ErrNodeNotFound where the head was deleted since it was found. Who walks over rows of which there may be none has to ask.
+func (c *chain) isThere(v *snapshot.Snapshot) error {
+	at, found, err := v.PlaceOf(c.Header.ID)
+	if err == nil && (!found || at != c.At) {
+		err = chainstore.ErrNodeNotFound
 	}
 	return err
 }

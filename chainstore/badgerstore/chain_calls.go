@@ -11,11 +11,11 @@ import (
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
 
-// Calls seeks once in each segment on the path, and gets each node; see chainstore.Chain.
+// Calls seeks once in each segment on the path, and gets each node and the head's place; see chainstore.Chain.
 func (c *chain) Calls(ctx context.Context, id runloop.Optional, through uint32, limit int) (places []chainstore.CallPlace, err error) {
 	err = c.read(ctx, func(v *snapshot.Snapshot) error {
-		if limit <= 0 {
-			return nil
+		if err := c.isThere(v); err != nil || limit <= 0 {
+			return err
 		}
 		return recalls(ctx, v, c.Lineage, through, derive.KeyOf(id), func(at chainstore.Place, r *derive.Recall) error {
 			h, err := v.HeaderAt(at)

@@ -13,17 +13,21 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 )
 
-// Spawned seeks once in each segment on the path; see chainstore.Chain.
+// Spawned seeks once in each segment on the path, and gets the head's place; see chainstore.Chain.
 func (c *chain) Spawned(ctx context.Context, limit int) (headers []*chainstore.Header, more bool, err error) {
-	if err := ctx.Err(); err != nil {
-		return nil, false, err
-	}
-	v, err := c.s.source.Open(c.ns)
-	if err != nil {
-		return nil, false, err
-	}
-	defer v.Close()
-	chosen, more, err := spawnedOn(ctx, v, c.Lineage, min(limit, chainstore.SpawnedReach))
+	err = c.read(ctx, func(v *snapshot.Snapshot) error {
+		if err := c.isThere(v); err != nil {
+			return err
+		}
+		headers, more, err = spawnedHeaders(ctx, v, c.Lineage, min(limit, chainstore.SpawnedReach))
+		return err
+	})
+	return headers, more, err
+}
+
+// spawnedHeaders is Spawned of a path.
+func spawnedHeaders(ctx context.Context, v *snapshot.Snapshot, l *chainstore.Lineage, limit int) (headers []*chainstore.Header, more bool, err error) {
+	chosen, more, err := spawnedOn(ctx, v, l, limit)
 	if err != nil {
 		return nil, false, err
 	}

@@ -342,3 +342,31 @@ func TestAStoreTellsOfForgetting(t *testing.T) {
 		})
 	}
 }
+
+// TestCollectionsReportWithinASegment: to look for what is dead in a long segment takes several reads, and is reported.
+func TestCollectionsReportWithinASegment(t *testing.T) {
+	s := openAt(t, t.TempDir(), Options{})
+	const nodes = 100
+	out := put(t, s, node(nil, "0"))
+	for i := range nodes - 1 {
+		out = put(t, s, node(&out[0].ID, fmt.Sprint(i+1)))
+	}
+	var now time.Duration
+	s.source.Clock = func() time.Duration {
+		now += 400 * time.Millisecond
+		return now
+	}
+	reports := 0
+	err := s.Collect(t.Context(), testNamespace, chainstore.Collection{DryRun: true}, func(c chainstore.Collected) error {
+		if c.Phase == chainstore.CollectSweeping && c.Nodes == 0 {
+			reports++
+		}
+		if c.Phase == chainstore.CollectDone && c.Nodes != nodes {
+			t.Errorf("%d nodes are dead, want %d", c.Nodes, nodes)
+		}
+		return nil
+	})
+	if err != nil || reports < nodes/10 {
+		t.Errorf("%d reports over %d nodes: %v", reports, nodes, err)
+	}
+}

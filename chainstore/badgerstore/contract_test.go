@@ -82,8 +82,8 @@ type restless struct {
 	dir     string
 	options Options
 	commits *atomic.Int64
-	// collecting says that a collection is under way, which ends where the store is closed.
-	collecting bool
+	// collecting counts the collections under way, which end where the store is closed.
+	collecting atomic.Int32
 }
 
 func (r *restless) open() {
@@ -98,7 +98,7 @@ func (r *restless) open() {
 
 func (r *restless) Commit(ctx context.Context, namespace string, change *chainstore.Change) (*chainstore.Committed, error) {
 	n := r.commits.Add(1)
-	if n%60 == 0 && !r.collecting {
+	if n%60 == 0 && r.collecting.Load() == 0 {
 		if err := r.Close(); err != nil {
 			return nil, err
 		}
@@ -114,8 +114,8 @@ func (r *restless) Commit(ctx context.Context, namespace string, change *chainst
 
 // Collect changes while it reports, if its caller does.
 func (r *restless) Collect(ctx context.Context, namespace string, c chainstore.Collection, report func(chainstore.Collected) error) error {
-	r.collecting = true
-	defer func() { r.collecting = false }()
+	r.collecting.Add(1)
+	defer r.collecting.Add(-1)
 	return r.Store.Collect(ctx, namespace, c, report)
 }
 
