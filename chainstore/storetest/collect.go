@@ -30,6 +30,7 @@ func collectChecks() []check {
 		{Collect, "Spawned", collectSpawned},
 		{Collect, "SpawnedByOne", collectSpawnedByOne},
 		{Collect, "Histories", collectHistories},
+		{Collect, "ForgottenByAll", collectForgotten},
 		{Collect, "Apart", collectApart},
 		{Collect, "Born", collectBorn},
 		{Concurrency, "Collect", collectBeside},
@@ -520,6 +521,31 @@ func collectHistories(f *fixture) {
 	if !f.skips(Export) {
 		f.exports()
 	}
+}
+
+// collectForgotten: a name whose history a collection deleted is forgotten for whoever looks by an earlier time, too.
+func collectForgotten(f *fixture) {
+	ids := f.chain(chainstore.Parent{}, user("a"), assistant("b"), user("c"))
+	for i := range 3 {
+		f.commit(nil, point("gone", ids[i], anything()))
+		f.commit(nil, point("again", ids[i], anything()))
+	}
+	f.commit(nil, remove("gone", anything()), remove("again", anything()))
+	long := (chainstore.MaxHistoryAge + 1000) * time.Millisecond
+	f.clock.Advance(long)
+	f.collect(chainstore.Collection{Grace: 1 << 50}, nil)
+	f.clock.Advance(-long)
+	f.gone("gone")
+	_, err := f.store.AliasHistory(f.ctx(), f.ns, "gone")
+	f.fails(err, chainstore.ErrAliasNotFound)
+	f.clean()
+	out := f.commit(nil, point("again", ids[0], mustNotExist()))
+	equal(f, "the revision", out.Aliases[0].Revision, 5)
+	states, err := f.store.AliasHistory(f.ctx(), f.ns, "again")
+	f.ok(err)
+	equal(f, "the number of states", len(states), 1)
+	f.commit(nil, remove("again", anything()))
+	f.clean()
 }
 
 // collectApart: another namespace, and one that was never written to.

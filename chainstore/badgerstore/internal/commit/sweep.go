@@ -333,6 +333,10 @@ func (s *Sweeping) Forget(ctx context.Context, namespace string, names []string)
 				d.delete(layout.HistoryKey(d.ns, name, st.Number))
 			}
 			forgot += int64(len(untold))
+			if len(untold) > 0 && row.IsForgotten(s.Now) { // also for whoever looks at it by an earlier time
+				row.Forgot = true
+				d.set(layout.AliasKey(d.ns, name), layout.AppendAlias(nil, row))
+			}
 		}
 		d.forgets = forgot > 0
 		return nil
