@@ -85,7 +85,7 @@ type run struct {
 // begin finds where it begins: a field error for a cursor that is none, or is of a state that the store does not have: it was put back to an
 // earlier one since, and may have gone on from there.
 func (r *run) begin(ctx context.Context) error {
-	if err := r.Store.NoteEras(ctx); err != nil && !errors.Is(err, chainstore.ErrDiskFull) { // on a full disk a backup is worth more
+	if err := r.Store.NoteEras(ctx); err != nil && !cannotWrite(err) {
 		return err
 	}
 	now, err := r.Store.Point(ctx)
@@ -109,7 +109,11 @@ func (r *run) begin(ctx context.Context) error {
 			of = r.from.first
 		}
 		var era chainstore.Era
-		if era, err = r.Store.Era(ctx, of); err == nil && era != r.from.era {
+		switch era, err = r.Store.Era(ctx, of); {
+		case err != nil || era == r.from.era:
+		case era == chainstore.Era{}:
+			return wire.InvalidField(field, unknownEra)
+		default:
 			return wire.InvalidField(field, putBack)
 		}
 	}
@@ -124,6 +128,15 @@ func (r *run) begin(ctx context.Context) error {
 
 // putBack is the rule that a cursor breaks which is of another history than the store's.
 const putBack = "must be of a state that the store had: it was put back to an earlier one since, so make a full backup"
+
+// unknownEra is the rule that a cursor breaks of whose history the store knows nothing, or nothing any more.
+const unknownEra = "must be of a state that the store knows to have had: it was opened too often since, its eras are damaged, or it was put back to " +
+	"a state of before its first backup, so make a full backup"
+
+// cannotWrite tells whether a store can be read, though nothing can be written: then a backup is worth more than its eras.
+func cannotWrite(err error) bool {
+	return errors.Is(err, chainstore.ErrDiskFull) || errors.Is(err, chainstore.ErrTooManyFiles) || errors.Is(err, chainstore.ErrFailed)
+}
 
 func (r *run) header() *transcriptv1.ArchiveHeader {
 	h := &transcriptv1.ArchiveHeader{

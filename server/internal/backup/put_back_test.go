@@ -2,14 +2,17 @@ package backup_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/transcriptd/transcriptd/canonical"
+	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/internal/archive"
@@ -58,7 +61,7 @@ func (f *folder) copied() *folder {
 }
 
 // since is a backup that goes on from an archive, or from its last point.
-func since(t *testing.T, s *badgerstore.Store, data []byte, cut bool) ([]byte, error) {
+func since(t *testing.T, s chainstore.Store, data []byte, cut bool) ([]byte, error) {
 	t.Helper()
 	r := must(archive.NewReader(bytes.NewReader(data)))
 	b := &backup.Backup{Store: s, PointBytes: 1}
@@ -141,6 +144,46 @@ func TestPutBack(t *testing.T) {
 
 // starts are fewer than a store knows eras.
 const starts = 8
+
+// writeless is a store to which nothing can be written, and forgetful one that knows no eras any more.
+type (
+	writeless struct {
+		chainstore.Store
+		err error
+	}
+	forgetful struct{ chainstore.Store }
+)
+
+func (s writeless) NoteEras(context.Context) error { return s.err }
+
+func (s forgetful) Era(context.Context, chainstore.Point) (era chainstore.Era, err error) {
+	return era, nil
+}
+
+// TestErasThatCannotBeNoted: what can be read is backed up, also where nothing can be written.
+func TestErasThatCannotBeNoted(t *testing.T) {
+	for _, store := range engines(t) {
+		for _, err := range []error{chainstore.ErrDiskFull, chainstore.ErrTooManyFiles, chainstore.ErrFailed} {
+			writeTo(t, &backup.Backup{Store: writeless{store, fmt.Errorf("of the disk: %w", err)}})
+		}
+		b := &backup.Backup{Store: writeless{store, chainstore.ErrClosed}}
+		if _, _, err := b.Write(t.Context(), io.Discard); !errors.Is(err, chainstore.ErrClosed) {
+			t.Errorf("error is %v", err)
+		}
+	}
+}
+
+// TestErasThatAreNotKnown: whose era is not known any more is not told that the store was put back.
+func TestErasThatAreNotKnown(t *testing.T) {
+	for name, store := range engines(t) {
+		full := writeTo(t, &backup.Backup{Store: store})
+		_, err := since(t, forgetful{store}, full, false)
+		var field *canonical.FieldError
+		if !errors.As(err, &field) || !strings.Contains(field.Error(), "opened too often since") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
 
 func must[T any](v T, err error) T {
 	if err != nil {

@@ -359,7 +359,7 @@ func (b *batch) beginEra() {
 		return
 	}
 	if eras := c.source.Eras.Load(); eras != nil {
-		b.writes[string(layout.ErasKey())] = Write{Value: layout.AppendEras(nil, eras.With(c.newEra()))}
+		b.writes[string(layout.ErasKey())] = Write{Value: layout.AppendEras(nil, eras.With(c.newEra(), b.maxBytes-b.bytes))}
 	}
 }
 

@@ -10,8 +10,14 @@ import (
 // FeatureEras is that the store notes its eras, the row of table E: since the first backup of it.
 const FeatureEras = "eras"
 
-// MaxEras is how many eras are kept, the last ones.
-const MaxEras = 40
+// MaxEras is how many eras are kept, the last ones; FewEras, how many there is always room for in a commit: what it takes beside its batch.
+const (
+	MaxEras = 1000
+	FewEras = 60
+)
+
+// EraSize is what an era takes at most.
+const EraSize = len(chainstore.Era{}) + binary.MaxVarintLen64 - 1
 
 // Era is a part of the history of a store, from a commit on: what was written by one that opened it.
 type Era struct {
@@ -32,8 +38,8 @@ func (e Eras) Of(commit uint64) (id chainstore.Era) {
 	return id
 }
 
-// With is these eras and a new one. One that has no commit is left out.
-func (e Eras) With(era Era) Eras {
+// With is these eras and a new one, at most the last ones that there is room for. One that has no commit is left out.
+func (e Eras) With(era Era, room int64) Eras {
 	var all Eras
 	for _, before := range e {
 		if before.From < era.From {
@@ -41,7 +47,8 @@ func (e Eras) With(era Era) Eras {
 		}
 	}
 	all = append(all, era)
-	return all[max(0, len(all)-MaxEras):]
+	most := max(FewEras, min(MaxEras, room/int64(EraSize)))
+	return all[max(0, len(all)-int(most)):]
 }
 
 func AppendEras(b []byte, e Eras) []byte {

@@ -103,7 +103,7 @@ func (c *checker) format() error {
 	case version != layout.FormatVersion:
 		c.problem(chainstore.ProblemStore, nil, "the store has format %d, which this program does not know", version)
 	}
-	for _, check := range []func() error{c.header, c.tokenKeys} {
+	for _, check := range []func() error{c.header, c.tokenKeys, c.eras} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -149,6 +149,28 @@ func (c *checker) tokenKeys() error {
 	}
 	c.rows = 0
 	return c.noMore(chainstore.ProblemStore, layout.TableKeys)
+}
+
+// eras checks the row of the eras, which a store that notes them has.
+func (c *checker) eras() error {
+	header, _, err := c.Get(layout.TableKey(layout.OwnNamespace, layout.TableHeader))
+	if err != nil {
+		return err
+	}
+	value, found, err := c.Get(layout.ErasKey())
+	if err != nil {
+		return err
+	}
+	h, err := layout.ParseStoreHeader(header)
+	if err != nil {
+		h = &layout.StoreHeader{} // which is told of it
+	}
+	if _, err := layout.ParseEras(value); err != nil || !found && h.Has(layout.FeatureEras) {
+		c.problem(chainstore.ProblemStore, nil, "the store's eras are missing, or cannot be read: the next backup has to be a full one")
+	}
+	c.found[layout.TableEras-'A'], c.rows = one(found), 0
+	c.at.entries += one(found)
+	return c.noMore(chainstore.ProblemStore, layout.TableEras)
 }
 
 // hidden looks for rows of numbers that have no name: a problem for each such number, and one for each stretch of those that were
