@@ -33,15 +33,21 @@ func (s *Store) Collect(ctx context.Context, name string, c chainstore.Collectio
 
 // collect is Collect while there is no other one.
 func (s *Store) collect(ctx context.Context, name string, c *chainstore.Collection, report func(chainstore.Collected) error) error {
-	told := chainstore.Collected{Phase: chainstore.CollectMarking}
-	w, err := s.mark(ctx, name, c, &told)
+	w, err := s.beginSweeping(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer s.endSweeping()
+	told := chainstore.Collected{}
 	enter := func(phase chainstore.CollectPhase) error {
 		told.Phase = phase
 		return report(told)
+	}
+	if err := enter(chainstore.CollectMarking); err != nil {
+		return err
+	}
+	if err := s.mark(ctx, name, w, c, &told); err != nil {
+		return err
 	}
 	for last := uint64(0); ; {
 		if err := enter(chainstore.CollectSweeping); err != nil {
@@ -69,15 +75,25 @@ func (s *Store) collect(ctx context.Context, name string, c *chainstore.Collecti
 // Hold keeps nodes from being deleted; see chainstore.Collector.
 func (s *Store) Hold(ctx context.Context) (release func(), err error) { return s.gate.Hold(ctx) }
 
-// mark finds what is kept, and lets changes note what they name from now on.
-func (s *Store) mark(ctx context.Context, name string, c *chainstore.Collection, told *chainstore.Collected) (*sweeping, error) {
+// beginSweeping lets changes note what they name from now on.
+func (s *Store) beginSweeping(ctx context.Context, name string) (*sweeping, error) {
 	ns, unlock, err := s.read(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	now := s.millis()
-	w := &sweeping{ns: ns, live: map[*node]bool{}}
+	s.sweeping = &sweeping{ns: ns, live: map[*node]bool{}}
+	return s.sweeping, nil
+}
+
+// mark finds what is kept. A namespace that was first written to since the collection began is as it was then.
+func (s *Store) mark(ctx context.Context, name string, w *sweeping, c *chainstore.Collection, told *chainstore.Collected) error {
+	_, unlock, err := s.read(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	ns, now := w.ns, s.millis()
 	for _, n := range ns.order {
 		if n.lastPut >= c.Cutoff(now) {
 			w.keep(n)
@@ -103,8 +119,7 @@ func (s *Store) mark(ctx context.Context, name string, c *chainstore.Collection,
 			a.states = slices.Clone(a.states[len(a.states)-len(states):])
 		}
 	}
-	s.sweeping = w
-	return w, nil
+	return nil
 }
 
 func (s *Store) endSweeping() {

@@ -36,6 +36,7 @@ func collectChecks() []check {
 		{Concurrency, "Collect", collectBeside},
 		{Collect, "Forget", forgotten},
 		{Collect, "ForgetIsNoRepeat", forgottenIsNoRepeat},
+		{Collect, "LikeTheModel", collectsLikeTheModel},
 	}
 }
 

@@ -19,7 +19,10 @@ func randomChecks() []check {
 
 // likeTheModel runs random programs on the store and on the model, each in a namespace of its own: every change does
 // the same on both, and all that can be seen is equal. Flag -rapid.checks makes it run more.
-func likeTheModel(f *fixture) {
+func likeTheModel(f *fixture) { randomPrograms(f, (*program).step) }
+
+// randomPrograms runs programs of such steps.
+func randomPrograms(f *fixture, step func(*program, *rapid.T) error) {
 	t := f.TB.(*testing.T)
 	if f.cfg.Model == nil {
 		t.Skip("Config.Model is not set")
@@ -33,7 +36,7 @@ func likeTheModel(f *fixture) {
 		p := &program{f: g, model: model, store: f.store}
 		p.batcher, _ = f.bare.(Batcher)
 		for range 4 + roll(rt, 24, "steps") {
-			if err := p.step(rt); err != nil {
+			if err := step(p, rt); err != nil {
 				rt.Fatal(err)
 			}
 		}
@@ -46,7 +49,7 @@ func likeTheModel(f *fixture) {
 			}
 		}
 		if !f.skips(Verify) {
-			if err := p.verify(); err != nil {
+			if err := p.verify(p.store); err != nil {
 				rt.Fatal(err)
 			}
 		}
@@ -74,9 +77,7 @@ var (
 func (p *program) step(rt *rapid.T) error {
 	switch roll(rt, 13, "what") {
 	case 0:
-		p.f.clock.Advance(pick(rt, []time.Duration{
-			time.Millisecond, time.Hour, 13 * time.Hour, 46 * 24 * time.Hour,
-		}, "time"))
+		p.later(rt)
 		return nil
 	case 1:
 		return p.compare(p.ids[max(0, len(p.ids)-4):])
@@ -102,36 +103,11 @@ func (p *program) step(rt *rapid.T) error {
 	return p.commit(p.last)
 }
 
-// collect collects in both, and compares how much went.
-func (p *program) collect(rt *rapid.T) error {
-	if p.f.skips(Collect) {
-		return nil
-	}
-	c := chainstore.Collection{Grace: pick(rt, []int64{0, 0, 60 * 60 * 1000, 24 * 60 * 60 * 1000}, "grace"), DryRun: roll(rt, 4, "dry run") == 0}
-	var told [2]chainstore.Collected
-	for i, s := range []chainstore.Store{p.model, p.store} {
-		err := s.Collect(p.f.ctx(), p.f.ns, c, func(now chainstore.Collected) error {
-			told[i] = chainstore.Collected{Phase: now.Phase, Nodes: now.Nodes, Messages: now.Messages, MessageBytes: now.MessageBytes}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	if told[0] != told[1] {
-		return fmt.Errorf("a collection deleted %+v, want %+v", told[1], told[0])
-	}
-	if err := p.compare(p.ids); err != nil {
-		return err
-	}
-	p.ids = slices.DeleteFunc(p.ids, func(id chainstore.ID) bool {
-		_, err := p.model.Chain(p.f.ctx(), p.f.ns, idRef(id), nil)
-		if err != nil {
-			p.gone = append(p.gone, id)
-		}
-		return err != nil
-	})
-	return nil
+// later lets time pass.
+func (p *program) later(rt *rapid.T) {
+	p.f.clock.Advance(pick(rt, []time.Duration{
+		time.Millisecond, time.Hour, 13 * time.Hour, 46 * 24 * time.Hour,
+	}, "time"))
 }
 
 func (p *program) change(rt *rapid.T) *chainstore.Change {
@@ -450,9 +426,9 @@ func (p *program) compare(ids []chainstore.ID) error {
 	return nil
 }
 
-func (p *program) verify() error {
+func (p *program) verify(s chainstore.Store) error {
 	judge := p.f.cfg.Encoding.Judge
-	return p.store.Verify(p.f.ctx(), chainstore.Check{Namespace: p.f.ns}, judge, func(r chainstore.VerifyReport) error {
+	return s.Verify(p.f.ctx(), chainstore.Check{Namespace: p.f.ns}, judge, func(r chainstore.VerifyReport) error {
 		if len(r.Problems) > 0 {
 			return fmt.Errorf("verify: %+v", r.Problems)
 		}
