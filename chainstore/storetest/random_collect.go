@@ -139,13 +139,16 @@ func (m *meanwhile) collect(s chainstore.Store, c *chainstore.Collection, does f
 // begin does it in the model.
 func (m *meanwhile) begin(rt *rapid.T) error {
 	for range roll(rt, 4, "things done") {
-		if m.f.skips(Restore) || roll(rt, 4, "restores") > 0 {
+		switch kind := roll(rt, 8, "done"); {
+		case kind == 0:
+			m.changes(m.f.change(nil, forget(m.alias(rt), anything())))
+		case kind < 3 && !m.f.skips(Restore):
+			m.restores(m.restored(rt))
+		default:
 			if m.last == nil || roll(rt, 4, "repeats") > 0 {
 				m.last = m.change(rt)
 			}
 			m.changes(m.last)
-		} else {
-			m.restores(m.restored(rt))
 		}
 	}
 	if !m.f.skips(Verify) {
