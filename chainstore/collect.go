@@ -12,10 +12,10 @@ type Collector interface {
 	// link of a spawned node keeps nothing. What a change names while Collect runs is kept, too: it is deleted by a later Collect at the
 	// earliest. Children go before their parents, so that a chain is whole at any time, or not there.
 	//
-	// With DryRun it counts what it would delete, and changes nothing. It calls report at least every few seconds, and once at the end;
-	// an error of report ends it. What was deleted before it ended stays deleted, and another Collect goes on with the rest. It waits for
-	// other collections of the store, and deletes nothing while anybody has a Hold. What states of aliases AliasHistory does not
-	// tell of any more is deleted, too. Errors: ErrCorrupt, and those of Commit from ErrTooLarge on.
+	// With DryRun it counts what it would delete, among it perhaps what is named meanwhile, and changes nothing. It calls report at least every few
+	// seconds, and once at the end; an error of report ends it. What was deleted before it ended stays deleted, and another Collect goes on with
+	// the rest. It waits for other collections of the store, and deletes nothing while anybody has a Hold. What states of aliases AliasHistory does
+	// not tell of any more is deleted, too. Errors: ErrCorrupt, and those of Commit from ErrTooLarge on.
 	Collect(ctx context.Context, namespace string, c Collection, report func(Collected) error) error
 	// Hold keeps every node that is there from being deleted until release is called, which must be. It waits for a commit of Collect
 	// that is under way. Who reads a store in several calls, and is to find in the later what the earlier named, holds it meanwhile.

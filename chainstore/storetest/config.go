@@ -45,7 +45,7 @@ type Config struct {
 
 // Options are what the store under test must be opened with.
 type Options struct {
-	// Now is the store's clock. It never goes back.
+	// Now is the store's clock. A few checks set it back.
 	Now func() time.Time
 }
 
