@@ -18,6 +18,8 @@ const (
 	reportInterval = time.Second
 	// rests is how many times as long as a commit that deletes took, a collection waits behind it, so that writers have the disk.
 	rests = 3
+	// readFor is how long a collection reads, before it rests as long.
+	readFor = 20 * time.Millisecond
 	// readHold bounds how long a read of the engine is held open, by the source's clock as reportInterval is.
 	readHold = 2 * time.Second
 )
@@ -41,6 +43,8 @@ type collection struct {
 	told      chainstore.Collected
 	reported  time.Duration
 	known     *numbers
+	// reading is when it rested last, or waited for a commit.
+	reading time.Time
 }
 
 // Collect marks what is kept, and then goes through the segments, from the last one to the first, since a fork has a higher segment than the node
@@ -65,6 +69,7 @@ func (o Collector) Collect(ctx context.Context, namespace string, q chainstore.C
 }
 
 func (c *collection) run(ctx context.Context) error {
+	c.reading = time.Now()
 	last := int64(c.sweeping.Live.Last())
 	c.told.All, c.told.Left = last, last
 	if err := c.enter(chainstore.CollectMarking); err != nil {
@@ -98,6 +103,16 @@ func (c *collection) tick() error {
 	return c.Report(c.told)
 }
 
+// rest lets others have the processors: it waits for as long as was read since the collection rested last.
+func (c *collection) rest(ctx context.Context) error {
+	if read := time.Since(c.reading); read >= readFor {
+		err := sleep(ctx, read)
+		c.reading = time.Now()
+		return err
+	}
+	return nil
+}
+
 // pages runs f on the rows of a table, in their order, each in a snapshot that is held for a while only. What f is given is borrowed. between, if
 // not nil, runs between two snapshots.
 func (c *collection) pages(
@@ -119,6 +134,9 @@ func (c *collection) pages(
 					return err
 				}
 				if err := cur.Value(func(value []byte) error { return f(v, cur.Key(), value) }); err != nil {
+					return err
+				}
+				if err := c.rest(ctx); err != nil {
 					return err
 				}
 				if c.Source.Clock()-began > readHold {

@@ -41,6 +41,9 @@ func (c *collection) segments(ctx context.Context) error {
 		for end := through + 1; end > from; {
 			begin := max(from, end-min(end, readAtOnce))
 			nodes, err := c.read(ctx, segment, uint32(begin), uint32(end-1))
+			if err == nil {
+				err = c.rest(ctx)
+			}
 			if err != nil {
 				return err
 			}
@@ -124,6 +127,9 @@ func (s *segmentRead) part(ctx context.Context, v *snapshot.Snapshot) (more bool
 			continue
 		}
 		if err := cur.Value(func(value []byte) error { return s.row(v, at, value) }); err != nil {
+			return false, err
+		}
+		if err := s.rest(ctx); err != nil {
 			return false, err
 		}
 		if s.Source.Clock()-began > readHold {
@@ -220,14 +226,14 @@ func (c *collection) delete(ctx context.Context, commits func() (nodes int64, er
 	if err != nil {
 		return err
 	}
-	return c.rest(ctx, nodes, rests*time.Since(began))
+	return c.restBehind(ctx, nodes, rests*time.Since(began))
 }
 
 // held reports that it waits until nobody holds the store.
 func (c *collection) held() error { return c.enter(chainstore.CollectHeld) }
 
-// rest waits behind a commit, and as long as the pace says.
-func (c *collection) rest(ctx context.Context, nodes int64, long time.Duration) error {
+// restBehind waits behind a commit, and as long as the pace says.
+func (c *collection) restBehind(ctx context.Context, nodes int64, long time.Duration) error {
 	c.pace.Read(nodes)
 	for c.pace.Due() {
 		if err := c.pace.Rest(ctx, reportInterval); err != nil {
@@ -237,7 +243,9 @@ func (c *collection) rest(ctx context.Context, nodes int64, long time.Duration) 
 			return err
 		}
 	}
-	return sleep(ctx, min(long, reportInterval))
+	err := sleep(ctx, min(long, reportInterval))
+	c.reading = time.Now()
+	return err
 }
 
 func sleep(ctx context.Context, long time.Duration) error {
