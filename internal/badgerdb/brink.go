@@ -32,10 +32,12 @@ const (
 	brinkSoonest, brinkLatest = time.Millisecond, time.Second
 )
 
-func newBrink(db *badger.DB, o *Options) *brink {
+// newBrink is of a database that merges by itself, and while asked tells that it was asked to.
+func newBrink(db *badger.DB, o *Options, asked func() bool) *brink {
 	return &brink{
-		dir: db.Opts().Dir, look: o.lookAtDisk, merges: func() bool { return mergesDue(db.Levels(), db.Opts().NumLevelZeroTables) },
-		bytes: o.spare() / 4, log: o.Logger, exit: os.Exit,
+		dir: db.Opts().Dir, look: o.lookAtDisk,
+		merges: func() bool { return asked() || mergesDue(db.Levels(), db.Opts().NumLevelZeroTables) },
+		bytes:  o.spare() / 4, log: o.Logger, exit: os.Exit,
 	}
 }
 

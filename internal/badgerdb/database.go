@@ -36,6 +36,11 @@ type DB struct {
 	unpacker  *unpacker
 	scratches sync.Pool
 	counts    counts
+	// private is nil where Badger's private functions cannot be called.
+	private  *private
+	explicit *explicit
+	logFill  *logFill
+	options  Options
 	// stopBrink ends brink.watch.
 	stopBrink   func()
 	closeWithin time.Duration
@@ -89,6 +94,7 @@ func openLocked(dir string, o *Options) (*DB, error) {
 	d := &DB{
 		Bare: b, wal: w, room: newRoom(b.DB, o, w.bytes), merging: merging, log: o.Logger, handles: h, others: otherFiles(dir),
 		closeWithin: closeWithin, scratches: sync.Pool{New: func() any { return new([]byte) }},
+		private: privateOf(b.DB, badgerSource()), explicit: newExplicit(), logFill: newLogFill(w.last, o.MemtableBytes), options: *o,
 	}
 	if d.packer, d.unpacker, err = newPacking(); err != nil {
 		return nil, errors.Join(err, b.Close())
@@ -99,7 +105,7 @@ func openLocked(dir string, o *Options) (*DB, error) {
 	}
 	d.stopBrink = func() {}
 	if merging {
-		d.stopBrink = inBackground(newBrink(b.DB, o).watch)
+		d.stopBrink = inBackground(newBrink(b.DB, o, d.explicit.running.Load).watch)
 	}
 	if !merging && o.Logger != nil {
 		o.Logger.Warn("merges of tables would not fit on the disk, or open too many files: puts are refused until they would, and tables are merged again after a restart",
@@ -141,21 +147,33 @@ func (d *DB) Room() (kept, left int64, err error) { return d.room.gauges() }
 // IsUnwritten, as every error of fill is, left the database alone; after any other, part of its memory may hold what was
 // written: Badger puts it into its memtable too before the log is synced.
 func (d *DB) Commit(ts uint64, fill func(*badger.Txn) (bytes int64, err error)) error {
+	return d.commit(ts, func(txn *badger.Txn) (bytes, rows int64, err error) {
+		bytes, err = fill(txn)
+		_, most := d.MaxCommit()
+		return bytes, most, err
+	})
+}
+
+// commit is Commit; fill tells how many rows it writes at most, too. It waits where a log is kept: see KeepLog.
+func (d *DB) commit(ts uint64, fill func(*badger.Txn) (bytes, rows int64, err error)) error {
 	if d.isReadOnly() {
 		return &Unwritten{errReadOnly}
 	}
 	txn := d.NewTransactionAt(ts-1, true)
 	defer txn.Discard()
-	bytes, err := fill(txn)
+	bytes, rows, err := fill(txn)
 	if err != nil {
 		return &Unwritten{Translate(err)}
 	}
+	d.logFill.wait(bytes, rows)
 	if err := txn.CommitAt(ts, nil); err != nil {
 		return Translate(err)
 	}
 	d.pace.wrote(bytes)
 	d.room.wrote(bytes)
-	return d.wal.sync()
+	err = d.wal.sync()
+	d.logFill.wrote(d.wal.last, bytes, rows)
+	return err
 }
 
 // Pace is called between two Commits, always by the same goroutine. It returns at once unless tables gather, see pace, and no
@@ -181,6 +199,7 @@ func (d *DB) Close() error {
 		return errors.Join(d.Bare.Close(), d.lock.Close())
 	}
 	err := d.wal.close()
+	d.explicit.close()
 	if left, roomErr := d.room.toClose(); roomErr == nil && left < 0 {
 		if d.log != nil {
 			d.log.Warn("the disk is too full to write what is in memory as a table: it stays in the log", "missing_bytes", -left)
@@ -189,7 +208,10 @@ func (d *DB) Close() error {
 		return err
 	}
 	closed := make(chan error, 1)
-	go func() { closed <- d.Bare.Close() }()
+	go func() {
+		d.explicit.finish()
+		closed <- d.Bare.Close()
+	}()
 	select {
 	case closeErr := <-closed:
 		d.stopBrink()

@@ -81,11 +81,26 @@ func (h *handles) check() error {
 			continue
 		}
 		if u = h.usage(one); u.Left() < u.Kept {
-			return fmt.Errorf("%w: %d of %d %s are in use, and writes leave %d: raise the limit (%s)",
-				chainstore.ErrTooManyFiles, u.Used, u.Limit, one.name, u.Kept, one.raise)
+			return one.few(u)
 		}
 	}
 	return nil
+}
+
+// checkMerge is the error that keeps merges from being asked for while few are left: ErrTooManyFiles. It may be called at any time.
+func (h *handles) checkMerge() error {
+	for _, one := range []*handle{&h.descriptors, &h.maps} {
+		if u := h.usage(one); u.Left() < u.Kept {
+			return one.few(u)
+		}
+	}
+	return nil
+}
+
+// few is ErrTooManyFiles.
+func (one *handle) few(u Usage) error {
+	return fmt.Errorf("%w: %d of %d %s are in use, and writes leave %d: raise the limit (%s)",
+		chainstore.ErrTooManyFiles, u.Used, u.Limit, one.name, u.Kept, one.raise)
 }
 
 // usage is of one of them. It may be called at any time.

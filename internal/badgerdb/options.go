@@ -68,6 +68,8 @@ type Options struct {
 	// watch it or let it fail.
 	SyncLog func(log *os.File) error
 
+	// levelBytes is baseLevelBytes, outside tests.
+	levelBytes int64
 	// lookAtDisk tells what the file system of a directory still takes; nil: lookAtDisk.
 	lookAtDisk func(dir string) (diskSpace, error)
 }
@@ -96,6 +98,9 @@ func (o Options) complete() Options {
 	if o.IndexCacheBytes <= 0 {
 		o.IndexCacheBytes = defaultIndexCache
 	}
+	if o.levelBytes <= 0 {
+		o.levelBytes = baseLevelBytes
+	}
 	if o.lookAtDisk == nil {
 		o.lookAtDisk = lookAtDisk
 	}
@@ -122,7 +127,7 @@ func badgerOptions(dir string, o *Options, level0 int) badger.Options {
 		WithNumVersionsToKeep(1).
 		WithMemTableSize(o.MemtableBytes).
 		WithNumMemtables(memtables).
-		WithBaseLevelSize(baseLevelBytes).
+		WithBaseLevelSize(o.levelBytes).
 		WithBaseTableSize(baseTableBytes).
 		WithNumCompactors(2).
 		WithNumLevelZeroTables(mergedTables).

@@ -164,10 +164,10 @@ func (b *Batch) wrote(key, value []byte) {
 // Write commits what fill writes; see Commit.
 func (d *DB) Write(commit uint64, fill func(*Batch) error) error {
 	b := Batch{db: d}
-	err := d.Commit(commit, func(txn *badger.Txn) (int64, error) {
+	err := d.commit(commit, func(txn *badger.Txn) (bytes, rows int64, err error) {
 		b.txn = txn
-		err := fill(&b)
-		return b.bytes, err
+		err = fill(&b)
+		return b.bytes, int64(b.keys), err
 	})
 	if err == nil {
 		d.counts.sets.Add(b.keys)
