@@ -26,6 +26,8 @@ type committer struct {
 	last uint64
 	// readers is held for reading by whoever has a snapshot.
 	readers sync.RWMutex
+	// others counts the rows of others.
+	others uint64
 }
 
 func (d *committer) write(fill func(*Batch) error) error {

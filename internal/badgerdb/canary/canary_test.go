@@ -31,7 +31,7 @@ func key(encrypted bool) []byte {
 func open(t *testing.T, dir string, encrypted bool) *badger.DB {
 	t.Helper()
 	db, err := badger.OpenManaged(badger.DefaultOptions(dir).WithCompression(options.ZSTD).WithBlockSize(32 << 10).WithMemTableSize(1 << 20).
-		WithValueThreshold(100 << 10).WithEncryptionKey(key(encrypted)).WithIndexCacheSize(1 << 20).WithLogger(nil))
+		WithValueThreshold(100 << 10).WithValueLogFileSize(1 << 20).WithEncryptionKey(key(encrypted)).WithIndexCacheSize(1 << 20).WithLogger(nil))
 	must(t, err)
 	return db
 }
