@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -352,6 +353,9 @@ func TestFlushedHeld(t *testing.T) {
 	if err := d.Flushed(over, log); !errors.Is(err, ErrHeld) {
 		t.Errorf("while an iterator is open: %v", err)
 	}
+	if err := d.DropVersions(t.Context(), log, d.last, []byte("key")); !errors.Is(err, ErrHeld) {
+		t.Errorf("what lies in a log is dropped: %v", err)
+	}
 	it.Close()
 	s.Close()
 	fatal(t, d.Flushed(t.Context(), log))
@@ -412,10 +416,14 @@ func TestKeepLog(t *testing.T) {
 				}
 				written <- err
 			}()
-			waitUntil(t, func() bool {
+			looks := 0
+			waitUntil(t, func() bool { // it stays so
 				d.logFill.mu.Lock()
 				defer d.logFill.mu.Unlock()
-				return d.logFill.most+each >= d.logFill.capacity
+				if looks++; d.logFill.most+each < d.logFill.capacity {
+					looks = 0
+				}
+				return looks == 50
 			})
 			select {
 			case err := <-written:
@@ -587,6 +595,28 @@ func killLater(program *exec.Cmd, cycle int) {
 	time.AfterFunc(time.Duration(cycle*7)*time.Millisecond, func() { _ = program.Process.Kill() })
 }
 
+// Badger's own merges rest while a drop is under way, and go on as before behind it.
+func TestDropVersionsRestsCompactors(t *testing.T) {
+	compactors := func(d *committer) int {
+		stacks := make([]byte, 4<<20)
+		return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), fmt.Sprintf("runCompactor(%p", d.private.levels))
+	}
+	d := openCommitter(t, t.TempDir(), levelled())
+	defer d.Close()
+	waitUntil(t, func() bool { return compactors(d) == 2 })
+	log := d.turn(t)
+	for range 3 {
+		fatal(t, d.DropVersions(t.Context(), log, d.last, []byte("row")))
+	}
+	looks := 0
+	waitUntil(t, func() bool { // it stays so
+		if looks++; compactors(d) != 2 {
+			looks = 0
+		}
+		return looks == 50
+	})
+}
+
 // Closing waits for a drop, and nothing is dropped behind it.
 func TestCloseWaitsForDrops(t *testing.T) {
 	d := openCommitter(t, t.TempDir(), levelled())
@@ -601,11 +631,13 @@ func TestCloseWaitsForDrops(t *testing.T) {
 	if err := <-ended; !errors.Is(err, chainstore.ErrClosed) {
 		t.Errorf("while the database is closed: %v", err)
 	}
-	select {
-	case err := <-closed:
-		t.Errorf("it is closed while something is merged: %v", err)
-	default:
-	}
+	looks := 0
+	waitUntil(t, func() bool { // it stays open
+		if looks++; d.IsClosed() {
+			t.Fatal("it is closed while something is merged")
+		}
+		return looks == 50
+	})
 	end()
 	fatal(t, <-closed)
 }
