@@ -12,15 +12,15 @@ import (
 
 // What DropVersions fails with beside ErrHeld.
 var (
-	// ErrLogChanged is that the log was not kept: rows that were committed again may have become a table, and would be dropped, or were. They are committed once more,
-	// and all is done again.
+	// ErrLogChanged is that the log was not kept: rows that were committed again may have become a table, and would be dropped, or were. They are
+	// committed once more, and all is done again.
 	ErrLogChanged = errors.New("the log was not kept: commit the rows again, keep the log, and drop then")
 	// ErrNotDropped is that older versions are still there: a merge failed, or they were in no table.
 	ErrNotDropped = errors.New("older versions are still there: drop them again")
 )
 
-// DropsBeside tells whether others may commit and read while DropVersions runs: false where this version of Badger is not the one whose private functions it
-// calls.
+// DropsBeside tells whether others may commit and read while DropVersions runs: false where this version of Badger is not the one whose private
+// functions it calls.
 func (d *DB) DropsBeside() bool { return d.private != nil }
 
 // DropVersions drops from tables all that keys with some prefixes had before a commit, deletions too. When it has returned nil, no table and no log
@@ -29,22 +29,25 @@ func (d *DB) DropsBeside() bool { return d.private != nil }
 // What the caller does before:
 //
 //  1. It commits what the keys are to have, or deletes them: from then on nobody sees what they had. It waits until no snapshot of before that is open.
-//  2. The goroutine that commits calls Turn, commits again all that is to stay of what has one of the prefixes, and calls KeepLog, nothing else between. before is the
-//     number of the commit again, or of the first of several; where nothing is to stay, that of Turn's last, and the log need not be kept.
+//  2. The goroutine that commits calls Turn, commits again all that is to stay of what has one of the prefixes, and calls KeepLog, with
+//     nothing else between. before is the number of the commit again, or of the first of several. Where nothing is to stay, it is that of
+//     Turn's last, and the log need not be kept.
 //  3. Flushed, with the log that KeepLog tells, or Turn.
 //  4. It waits until no snapshot is open of before the number before: one would miss the rows, or, by an iterator, hold the tables.
 //
 // Behind it the log is released: until then a commit that would begin another one waits.
 //
-// No key may be a beginning of a prefix, or of a key with one: Badger compares prefixes with keys and the numbers behind them, so that a prefix "a\xff" drops "a"
-// too. And what has a prefix must not have the number of the last commit of a log, or the next start misses that: Turn's key has it.
+// No key may be a beginning of a prefix, or of a key with one: Badger compares prefixes with keys and the numbers behind them, so that a prefix
+// "a\xff" drops "a" too. And what has a prefix must not have the number of the last commit of a log, or the next start misses that: Turn's key has
+// it.
 //
-// Where DropsBeside tells that others may not commit or read, nobody does until it has returned, and rows that were committed again are dropped with the rest: they
-// are committed behind it, and no log is kept. There each prefix has a key that is not deleted, or it is not dropped: ErrNotDropped.
+// Where DropsBeside tells that others may not commit or read, nobody does until it has returned, and rows that were committed again are dropped with
+// the rest: they are committed behind it, and no log is kept. There each prefix has a key that is not deleted, or it is not dropped: ErrNotDropped.
 //
-// The context ends the wait for others, and for tables that are held; not the merge: that takes what level 0 and the level below have, and a few tables for each
-// key. Errors: ErrLogChanged, ErrNotDropped, ErrHeld, chainstore.ErrDiskFull, chainstore.ErrTooManyFiles, the context's. After any but ErrLogChanged, and after a kill,
-// all is there that was committed with before or later. Done again, it does what is left.
+// The context ends the wait for others, and for tables that are held, and between merges for some hundred prefixes each. The first takes level 0 and
+// what it overlaps with of the level below, and each the tables that have the keys: a table or two for a key and level. Errors: ErrLogChanged,
+// ErrNotDropped, ErrHeld, chainstore.ErrDiskFull, chainstore.ErrTooManyFiles, the context's. After any but ErrLogChanged, and after a kill, all is
+// there that was committed with before or later. Done again, it does what is left.
 func (d *DB) DropVersions(ctx context.Context, log Log, before uint64, prefixes ...[]byte) error {
 	if len(prefixes) == 0 {
 		return nil
@@ -66,7 +69,7 @@ func (d *DB) DropVersions(ctx context.Context, log Log, before uint64, prefixes 
 	if err := d.mayMerge(); err != nil {
 		return err
 	}
-	if err := d.drop(prefixes); err != nil {
+	if err := d.drop(ctx, prefixes); err != nil {
 		return fmt.Errorf("%w: %w", ErrNotDropped, err)
 	}
 	if log.kept && !d.logFill.isKept(log.number) {
@@ -79,11 +82,11 @@ func (d *DB) DropVersions(ctx context.Context, log Log, before uint64, prefixes 
 }
 
 // drop drops everything with some prefixes from the tables, and, where Badger does it by itself, from the memtable.
-func (d *DB) drop(prefixes [][]byte) error {
+func (d *DB) drop(ctx context.Context, prefixes [][]byte) error {
 	if d.private == nil {
 		return d.DropPrefix(prefixes...)
 	}
-	return d.private.dropPrefixes(prefixes)
+	return d.private.dropPrefixes(ctx, prefixes)
 }
 
 // noneBefore is ErrNotDropped where a key with a prefix has anything of before a commit: what failed in a merge, Badger does not always tell.
@@ -110,7 +113,8 @@ func oldest(txn *badger.Txn, prefix []byte, before uint64) (version uint64, foun
 	return 0, false
 }
 
-// waitForTables returns when no file is left of a table that was merged: an iterator that was made before holds it. ErrHeld where the context ends first.
+// waitForTables returns when no file is left of a table that was merged: an iterator that was made before holds it. ErrHeld where the context ends
+// first.
 func (d *DB) waitForTables(ctx context.Context) error {
 	newest := uint64(0)
 	for _, t := range d.Tables() {

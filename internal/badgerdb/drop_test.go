@@ -203,7 +203,8 @@ func (d *committer) dropErased(t testing.TB) {
 	fatal(t, d.DropVersions(t.Context(), log, before, keys...))
 }
 
-// What keys had is found in all versions before it is dropped and in none after, in no table and no log; what they have is there, and the store opens again.
+// What keys had is found in all versions before it is dropped and in none after, in no table and no log; what they have is there, and the store
+// opens again.
 func TestDropVersions(t *testing.T) {
 	encrypted := levelled()
 	encrypted.EncryptionKey, encrypted.DataKeyRotation = testKey(1), time.Nanosecond
@@ -443,7 +444,8 @@ func TestKeepLog(t *testing.T) {
 	}
 }
 
-// Beside writers at full speed rows that are committed again stay, no reader of them or of others meets a gap, and nothing else is left of what was erased.
+// Beside writers at full speed rows that are committed again stay, no reader of them or of others meets a gap, and nothing else is left of what was
+// erased.
 func TestDropVersionsBeside(t *testing.T) {
 	d := openCommitter(t, t.TempDir(), levelled())
 	defer d.Close()

@@ -50,8 +50,8 @@ func (e *explicit) finish() {
 	e.turn <- struct{}{}
 }
 
-// mayMerge tells whether all tables may be merged, whatever merges are under way: the disk keeps room for that (see room), but another program may have taken it.
-// Errors: chainstore.ErrDiskFull, chainstore.ErrTooManyFiles, those of the file system.
+// mayMerge tells whether all tables may be merged, whatever merges are under way: the disk keeps room for that (see room), but another program may
+// have taken it. Errors: chainstore.ErrDiskFull, chainstore.ErrTooManyFiles, those of the file system.
 func (d *DB) mayMerge() error {
 	if d.isReadOnly() {
 		return errReadOnly

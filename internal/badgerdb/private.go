@@ -1,9 +1,12 @@
 package badgerdb
 
 import (
+	"bytes"
+	"context"
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -22,7 +25,8 @@ type private struct {
 // checkedVersion is the version whose levels.go and db.go these functions were compared with. Whoever raises it compares them.
 const checkedVersion = "github.com/dgraph-io/badger/v4@v4.9.6/"
 
-// privateOf are those of a database, of a Badger whose source is a file of a name; nil: the program is built with another version than the one that was looked at.
+// privateOf are those of a database, of a Badger whose source is a file of a name; nil: the program is built with another version than the one that
+// was looked at.
 func privateOf(db *badger.DB, source string) *private {
 	levels := reflect.ValueOf(db).Elem().FieldByName("lc")
 	if !strings.Contains(source, checkedVersion) ||
@@ -32,24 +36,36 @@ func privateOf(db *badger.DB, source string) *private {
 	return &private{db, levels.UnsafePointer()}
 }
 
-// badgerSource is the file that a part of Badger was built from: its path has the version, as the names of modules do in the cache of these, which is cut off before
-// them where the program is built with -trimpath. Of one that was put in its place, it has another name or none.
+// badgerSource is the file that a part of Badger was built from: its path has the version, as the names of modules do in the cache of these, which
+// is cut off before them where the program is built with -trimpath. Of one that was put in its place, it has another name or none.
 func badgerSource() string {
 	open := reflect.ValueOf(badger.OpenManaged).Pointer()
 	file, _ := runtime.FuncForPC(open).FileLine(open)
 	return filepath.ToSlash(file)
 }
 
-// dropPrefixes merges every table that has keys with one of some prefixes, without these, while nothing else is merged. It swallows what
-// fails in level 0.
-func (p *private) dropPrefixes(prefixes [][]byte) error {
+// dropPrefixes merges every table that has keys with one of some prefixes, without these, while nothing else is merged; before that, level 0. It
+// swallows what fails in level 0. Each row that it merges is compared with each prefix, so it takes maxDropped at a time, of neighbours: their
+// tables are the fewest. The context ends it between these.
+func (p *private) dropPrefixes(ctx context.Context, prefixes [][]byte) error {
 	stopCompactions(p.db)
 	defer startCompactions(p.db)
-	return dropPrefixes(p.levels, prefixes)
+	sorted := slices.SortedFunc(slices.Values(prefixes), bytes.Compare)
+	for some := range slices.Chunk(sorted, maxDropped) {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := dropPrefixes(p.levels, some); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// mergeNext merges the table of a level that was written longest ago into the next level; of level 0 all that overlap with the oldest one. It fails where
-// Badger merges what it would take.
+const maxDropped = 256
+
+// mergeNext merges the table of a level that was written longest ago into the next level; of level 0 all that overlap with the oldest one. It fails
+// where Badger merges what it would take.
 func (p *private) mergeNext(level int) error {
 	return doCompact(p.levels, explicitMerge, compactionPriority{level: level, score: forced, adjusted: forced})
 }

@@ -10,15 +10,18 @@ import (
 // errNoReclaim is what Reclaim fails with where private is nil.
 var errNoReclaim = errors.New("this program is built with a version of Badger whose merges cannot be asked for: back the store up and restore it, to give space back")
 
-// Reclaim gives the space back that deleted rows and older versions take, so that the tables take what they would take had these never been there: all tables are
-// merged down to the last level, in small steps. It begins with what lies in tables: Turn and Flushed come before it. A row that an open snapshot may see stays: Discard
-// was called with the last commit that deletes, and no snapshot is open of before that. What stays so in the last level no merge takes away later, but DropVersions.
+// Reclaim gives the space back that deleted rows and older versions take, so that the tables take what they would take had these never been there:
+// all tables are merged down to the last level, in small steps. It begins with what lies in tables: Turn and Flushed come before it. A row that an
+// open snapshot may see stays: Discard was called with the last commit that deletes, and no snapshot is open of before that. What stays so in the
+// last level no merge takes away later, but DropVersions.
 //
-// Others may commit and read meanwhile. Between two steps it rests for as long as the last one took, and where tables gather in level 0 until they are merged. It ends also
-// while others write: of each level it merges as many tables as twice those that it found there. The context ends it between two steps: within the time of a merge of
-// level 0 into the next one, as the database makes them by itself, and after that of one table. What was merged stays merged; a kill loses nothing.
+// Others may commit and read meanwhile. Between two steps it rests for as long as the last one took, and where tables gather in level 0 until they
+// are merged. It ends also while others write: of each level it merges as many tables as twice those that it found there. The context ends it
+// between two steps: within the time of a merge of level 0 into the next one, as the database makes them by itself, and after that of one table.
+// What was merged stays merged; a kill loses nothing.
 //
-// It begins no step while the disk, or the process's handles, do not have what all merges together take: chainstore.ErrDiskFull, chainstore.ErrTooManyFiles.
+// It begins no step while the disk, or the process's handles, do not have what all merges together take: chainstore.ErrDiskFull,
+// chainstore.ErrTooManyFiles.
 func (d *DB) Reclaim(ctx context.Context) error {
 	if d.isReadOnly() {
 		return errReadOnly

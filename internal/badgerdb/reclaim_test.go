@@ -93,7 +93,8 @@ func (d *committer) mustTell(t testing.TB) Space {
 	return s
 }
 
-// What was deleted or written over gives its space back, in a store with several levels, to what one takes that has never had it; and the gauge tells before how much.
+// What was deleted or written over gives its space back, in a store with several levels, to what one takes that has never had it; and the gauge
+// tells before how much.
 func TestReclaim(t *testing.T) {
 	encrypted := levelled()
 	encrypted.EncryptionKey = testKey(1)
@@ -196,7 +197,8 @@ func TestReclaimStops(t *testing.T) {
 	}
 }
 
-// Neither begins where the disk does not have what merges take, and both tell so, nor where the process has few descriptors left, nor in a store that is to be read alone.
+// Neither begins where the disk does not have what merges take, and both tell so, nor where the process has few descriptors left, nor in a store
+// that is to be read alone.
 func TestMergesNeedRoom(t *testing.T) {
 	free := diskSpace{bytes: 1 << 40, inodes: 1 << 30}
 	var mu sync.Mutex
@@ -221,6 +223,10 @@ func TestMergesNeedRoom(t *testing.T) {
 		if !errors.Is(err, chainstore.ErrDiskFull) || len(d.Tables()) != tables {
 			t.Errorf("%s on a full disk: %v", name, err)
 		}
+	}
+	last := d.last
+	if _, err := d.Turn([]byte("turn"), d.write); !errors.Is(err, chainstore.ErrDiskFull) || d.last != last {
+		t.Errorf("turn on a full disk: %v", err)
 	}
 	mu.Lock()
 	free.bytes = 1 << 40

@@ -18,15 +18,16 @@ import (
 	"github.com/dgraph-io/badger/v4/y"
 )
 
-// Space is what the tables take, and how much of that is of rows that were deleted or written over, of deletions and of what has expired: about what Reclaim gives back.
+// Space is what the tables take, and how much of that is of rows that were deleted or written over, of deletions and of what has expired: about what
+// Reclaim gives back.
 type Space struct{ Tables, Dead int64 }
 
 // DefaultSpaceSamples tell Dead within 3 % of Tables, nineteen times of twenty.
 const DefaultSpaceSamples = 1200
 
-// Space looks at so many places of the tables, evenly over what they take on disk, and asks of the row at each whether it is what its key has. Badger keeps no
-// count of that: what it tells of a table as stale are deletions and versions that a merge saw and had to keep. It reads files, a block for each place, and may be
-// called at any time. Errors: the context's, those of the file system.
+// Space looks at so many places of the tables, evenly over what they take on disk, and asks of the row at each whether it is what its key has.
+// Badger keeps no count of that: what it tells of a table as stale are deletions and versions that a merge saw and had to keep. It reads files, a
+// block for each place, and may be called at any time. Errors: the context's, those of the file system.
 func (d *DB) Space(ctx context.Context, samples int) (Space, error) {
 	keys, err := keysOf(d.Opts().Dir, d.Opts().EncryptionKey)
 	if err != nil {

@@ -21,14 +21,20 @@ type Log struct {
 	kept   bool
 }
 
-// Turn makes the database begin a new log, so that all that was committed before becomes a table. It is called by the goroutine that commits,
-// and writes two to a dozen commits by write, which calls Write, or Commit, with the next number, and does what else it does with a commit. They fill the log with rows
-// behind key that expired before they were written, which nobody sees and the next merge drops; and set key itself, which nobody else uses and which is never
-// dropped: it keeps the number of the log's last commit in a table, without which the next start would miss that commit. What is written is what the
-// log still took, MemtableBytes at most. After an error of write the same log goes on, or another one, as after one of any commit.
+// Turn makes the database begin a new log, so that all that was committed before becomes a table. It is called by the goroutine that commits.
+//
+// It writes two to a dozen commits by write, which calls Write with the next number, and does what else it does with a commit. They fill the log, by
+// what it still takes, with rows behind key that expired before they were written: nobody sees them, and the next merge drops them. Each sets key
+// itself too, which nobody else uses and which is never dropped: it keeps the number of the log's last commit in a table, and without that number
+// the next start would miss the commit.
+//
+// Errors: those of Ready for puts, and write's; the log is the same then, or a new one, as after any commit.
 func (d *DB) Turn(key []byte, write func(fill func(*Batch) error) error) (Log, error) {
 	before := d.logFill.newest()
 	for n := 0; ; n++ {
+		if puts, _ := d.Ready(); puts != nil {
+			return Log{}, puts
+		}
 		missing := d.logFill.missing()
 		if err := write(func(b *Batch) error { return d.fillLog(b, key, missing) }); err != nil {
 			return Log{}, err
@@ -102,8 +108,9 @@ func pollHeld(ctx context.Context, done func() (bool, error)) error {
 	}
 }
 
-// KeepLog makes commits wait, rather than begin another log than the newest one, until release is called. It is called by the goroutine that commits, which waits
-// in its next commits. It is called where that log is not nearly full: behind Turn. Where DropsBeside is false, it does nothing.
+// KeepLog makes commits wait, rather than begin another log than the newest one, until release is called. It is called by the goroutine that
+// commits, where that log is not nearly full: behind Turn. Whoever keeps it waits for no commit, which may wait for them. Where DropsBeside is
+// false, it does nothing.
 func (d *DB) KeepLog() (log Log, release func()) {
 	if !d.DropsBeside() {
 		return Log{number: d.logFill.newest()}, func() {}
@@ -112,8 +119,8 @@ func (d *DB) KeepLog() (log Log, release func()) {
 	return Log{number, true}, sync.OnceFunc(d.logFill.release)
 }
 
-// logFill is how full the newest log is: Badger begins the next one with the first commit that finds it full, by what lies in the log or by what that takes in
-// memory.
+// logFill is how full the newest log is: Badger begins the next one with the first commit that finds it full, by what lies in the log or by what
+// that takes in memory.
 type logFill struct {
 	// capacity is from which on it is full.
 	capacity int64

@@ -1,6 +1,6 @@
-// Package canary reads the files of a database, of an open one too, and tells where in them certain bytes are: in which version of which key, in which table
-// or log. Tables are compressed, and both may be encrypted, so their bytes tell nothing. It decodes them by itself, or as Badger does, and by nothing that the database is
-// checked with before it is opened. It is for tests.
+// Package canary reads the files of a database, of an open one too, and tells where in them certain bytes are: in which version of which key, in
+// which table or log. Tables are compressed, and both may be encrypted, so their bytes tell nothing. It decodes them by itself, or as Badger does,
+// and by nothing that the database is checked with before it is opened. It is for tests.
 package canary
 
 import (
@@ -31,8 +31,8 @@ type Entry struct {
 type Hit struct {
 	Needle int
 	File   string
-	// Key, Version, Deleted and Expired are those of the entry that has it; Key is nil where it lies in the bytes of a file that is neither table nor log, or
-	// in a log but in no whole entry.
+	// Key, Version, Deleted and Expired are those of the entry that has it; Key is nil where it lies in the bytes of a file that is neither table
+	// nor log, or in a log but in no whole entry.
 	Key              []byte
 	Version          uint64
 	Deleted, Expired bool
@@ -45,9 +45,10 @@ func (h Hit) String() string {
 	return fmt.Sprintf("needle %d in %s, in key %q as of commit %d (deleted: %v)", h.Needle, h.File, h.Key, h.Version, h.Deleted)
 }
 
-// Search tells where in the files of a database some needles are: in keys and values of all entries of tables, of those too that the MANIFEST does not name, and of logs, and in the bytes of
-// all other files. key is what the database is encrypted with; nil: it is not. Files that are made meanwhile are searched too; what is written
-// meanwhile into a log may not be. A table that cannot be decoded is an error, unless it is gone by then.
+// Search tells where in the files of a database some needles are: in keys and values of all entries of tables, of those too that the MANIFEST does
+// not name, and of logs, and in the bytes of all other files. key is what the database is encrypted with; nil: it is not. Files that are made
+// meanwhile are searched too; what is written meanwhile into a log may not be. A table that cannot be decoded is an error, unless it is gone by
+// then.
 func Search(dir string, key []byte, needles ...[]byte) ([]Hit, error) {
 	var hits []Hit
 	err := Entries(dir, key, func(e Entry) error {

@@ -49,7 +49,8 @@ func (r *reader) close() {
 	r.indexes.Close()
 }
 
-// file calls f with the entries of a table or a log. It reads it as a whole: Badger cuts a file that it removes, and a map of that would end the process.
+// file calls f with the entries of a table or a log. It reads it as a whole: Badger cuts a file that it removes, and a map of that would end the
+// process.
 func (r *reader) file(path string, f func(Entry) error) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -127,8 +128,8 @@ func (r *reader) walk(name string, t *table.Table, f func(Entry) error) error {
 	return nil
 }
 
-// log calls f with the entries of a log, as far as they are whole: meta:1 mark:1, three varints, which are the lengths of key and value, and when it expires, then key,
-// value and a checksum (value.go and memtable.go of Badger 4).
+// log calls f with the entries of a log, as far as they are whole: meta:1 mark:1, three varints, which are the lengths of key and value, and when it
+// expires, then key, value and a checksum (value.go and memtable.go of Badger 4).
 func (r *reader) log(name string, b []byte, f func(Entry) error) error {
 	const header, sum = 8 + 12, 4
 	if len(b) < header {
