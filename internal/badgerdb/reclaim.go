@@ -8,15 +8,16 @@ import (
 )
 
 // errNoReclaim is what Reclaim fails with where private is nil.
-var errNoReclaim = errors.New("this program is built with a version of Badger whose merges cannot be asked for: back the store up and restore it, to give space back")
+var errNoReclaim = errors.New(
+	"this program is built with a version of Badger whose merges cannot be asked for: back the store up and restore it to give space back")
 
 // Reclaim gives the space back that deleted rows and older versions take, so that the tables take what they would take had these never been there:
 // all tables are merged down to the last level, in small steps. It begins with what lies in tables: Turn and Flushed come before it. A row that an
 // open snapshot may see stays: Discard was called with the last commit that deletes, and no snapshot is open of before that. What stays so in the
 // last level no merge takes away later, but DropVersions.
 //
-// Others may commit and read meanwhile. Between two steps it rests for as long as the last one took, and where tables gather in level 0 until they
-// are merged. It ends also while others write: of each level it merges as many tables as twice those that it found there. The context ends it
+// Others may commit and read meanwhile. Between two steps it rests for as long as the last one took, and a while longer where tables gather in
+// level 0. It ends also while others write: of each level it merges as many tables as twice those that it found there. The context ends it
 // between two steps: within the time of a merge of level 0 into the next one, as the database makes them by itself, and after that of one table.
 // What was merged stays merged; a kill loses nothing.
 //
@@ -86,9 +87,11 @@ func (d *DB) mergeDown(ctx context.Context, level int) error {
 }
 
 const (
-	// mergeAgain is how long a step waits for merges of Badger's own that have what it would take, mergePatience for how long it does so in all.
+	// mergeAgain is when a step looks again whether Badger's own merges have what it would take, mergePatience for how long it does so in all.
 	mergeAgain    = 20 * time.Millisecond
 	mergePatience = 5 * time.Minute
+	// level0Patience is for how long it rests at most where tables of level 0 wait for the next level, which it would keep from them.
+	level0Patience = 10 * time.Second
 )
 
 // mergeStep merges one table of a level, or what overlaps of level 0, and rests.
@@ -97,20 +100,25 @@ func (d *DB) mergeStep(ctx context.Context, level int) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if level > 0 && d.level0() >= mergedTables {
-			continue // they wait for the next level, which a step would keep from them
-		}
 		if err := d.mayMerge(); err != nil {
 			return err
 		}
 		begin := time.Now()
 		err := d.private.mergeNext(level)
 		if err == nil {
-			sleep(ctx, time.Since(begin))
+			d.restAfter(ctx, time.Since(begin))
 			return nil
 		}
 		if begin.After(until) {
 			return fmt.Errorf("merge level %d: %w", level, err)
 		}
+	}
+}
+
+// restAfter rests after a step that took so long.
+func (d *DB) restAfter(ctx context.Context, took time.Duration) {
+	sleep(ctx, took)
+	for until := time.Now().Add(level0Patience); d.level0() >= mergedTables && ctx.Err() == nil && time.Now().Before(until); {
+		sleep(ctx, mergeAgain)
 	}
 }

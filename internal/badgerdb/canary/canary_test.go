@@ -59,7 +59,9 @@ func TestSearch(t *testing.T) {
 			dir := t.TempDir()
 			db := open(t, dir, encrypted)
 			commit(t, db, 1, func(txn *badger.Txn) error { return txn.Set([]byte("key"), needle) })
-			commit(t, db, 2, func(txn *badger.Txn) error { return txn.SetEntry(badger.NewEntry([]byte("packed"), packed).WithMeta(1)) })
+			commit(t, db, 2, func(txn *badger.Txn) error {
+				return txn.SetEntry(badger.NewEntry([]byte("packed"), packed).WithMeta(1))
+			})
 			commit(t, db, 3, func(txn *badger.Txn) error { return txn.Delete([]byte("key")) })
 			must(t, db.Close())
 			db = open(t, dir, encrypted)
