@@ -11,7 +11,7 @@ import (
 // explicit are merges that are asked for: one at a time, and none once the database is being closed.
 type explicit struct {
 	turn    chan struct{}
-	closing context.Context //nolint:containedctx // it is the database's own end, not a call's
+	closing context.Context
 	close   context.CancelFunc
 	// running says that one is under way.
 	running atomic.Bool

@@ -82,11 +82,11 @@ type compactionPriority struct {
 	level        int
 	score        float64
 	adjusted     float64
-	dropPrefixes [][]byte
-	t            targets
+	dropPrefixes [][]byte //nolint:unused // Badger reads it
+	t            targets  //nolint:unused // Badger reads it
 }
 
-type targets struct {
+type targets struct { //nolint:unused // a part of compactionPriority
 	baseLevel int
 	targetSz  []int64
 	fileSz    []int64
