@@ -68,3 +68,16 @@ const (
 	// CollectDone: nothing is left to do.
 	CollectDone
 )
+
+// Reclaimer gives the space back that what was deleted takes.
+type Reclaimer interface {
+	// Space is what the store's files take, and how much of that is of what was deleted or written over, about.
+	Space(ctx context.Context) (Space, error)
+	// Reclaim gives space back, in small steps, between which it rests; others may read and write meanwhile. What a read that is open needs stays.
+	// What was given back before it ended stays so. It needs room on the disk, and waits for another one. Errors: those of Commit from ErrTooLarge on, and one
+	// that says why this build cannot.
+	Reclaim(ctx context.Context) error
+}
+
+// Space is how many bytes the files of a store take that hold its rows, and how many of these are Dead; both are 0 where there are no files.
+type Space struct{ Files, Dead int64 }

@@ -31,6 +31,7 @@ type Store interface {
 	Exporter
 	Restorer
 	Collector
+	Reclaimer
 	// Info tells which store this is, of what engine: always the same until Close, and its ID for ever.
 	Info() Info
 	// Stats counts a namespace.

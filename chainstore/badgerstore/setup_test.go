@@ -65,8 +65,11 @@ func node(parent *chainstore.ID, texts ...string) chainstore.NewNode {
 }
 
 // noise is text that does not compress to less than a half.
-func noise(n int) string {
-	random, b := rand.New(rand.NewPCG(1, 2)), make([]byte, n)
+func noise(n int) string { return noiseOf(1, n) }
+
+// noiseOf is another noise for each seed.
+func noiseOf(seed uint64, n int) string {
+	random, b := rand.New(rand.NewPCG(seed, 2)), make([]byte, n)
 	for i := range b {
 		b[i] = byte('a' + random.IntN(26))
 	}

@@ -34,3 +34,9 @@ func (w *wire) Collect(context.Context, string, chainstore.Collection, func(chai
 
 // Hold is not on the wire.
 func (w *wire) Hold(context.Context) (release func(), err error) { return nil, errNotOnWire }
+
+// Space is not on the wire as a store has it.
+func (w *wire) Space(context.Context) (space chainstore.Space, err error) { return space, errNotOnWire }
+
+// Reclaim is not on the wire as a store has it.
+func (w *wire) Reclaim(context.Context) error { return errNotOnWire }

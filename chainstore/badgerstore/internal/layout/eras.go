@@ -75,3 +75,6 @@ func ParseEras(value []byte) (e Eras, err error) {
 }
 
 func ErasKey() []byte { return TableKey(OwnNamespace, TableEras) }
+
+// TurnKey is where rows begin that end a log.
+func TurnKey() []byte { return TableKey(OwnNamespace, TableTurns) }

@@ -14,9 +14,12 @@ const FeatureSettings = "namespace_settings"
 // stands where the end of a segment went, and a fork may be an only child. It is required.
 const FeatureForgetting = "forgetting"
 
+// FeatureTurns is that a log was ended before it was full, the row of table O: since the first time that space was given back.
+const FeatureTurns = "turns"
+
 // features are those of a store that this program knows. A feature is what rows a later program adds, such as those of a
 // table that is yet to come; whoever adds the first row of it names it in the store's header, in the same commit.
-var features = []string{FeatureSettings, FeatureEras, FeatureForgetting}
+var features = []string{FeatureSettings, FeatureEras, FeatureForgetting, FeatureTurns}
 
 // StoreHeader is the D row: which store this is, and what it takes to read it. The number in the F row is the version of this row, too.
 type StoreHeader struct {
@@ -48,10 +51,15 @@ func (h *StoreHeader) Name(feature string) {
 // Tables are those that a namespace may have.
 func (h *StoreHeader) Tables(ns uint32) string {
 	switch {
-	case ns == OwnNamespace && h.Has(FeatureEras):
-		return OwnTables + string(TableEras)
 	case ns == OwnNamespace:
-		return OwnTables
+		tables := OwnTables
+		if h.Has(FeatureEras) {
+			tables += string(TableEras)
+		}
+		if h.Has(FeatureTurns) {
+			tables += string(TableTurns)
+		}
+		return tables
 	case h.Has(FeatureSettings):
 		return NamespaceTables + string(TableSettings)
 	default:

@@ -27,6 +27,7 @@ import (
 //	Z                                     last number given to a namespace; numbers are never used again
 //	Y                                     keys of page tokens
 //	E                                     eras: of each, its id and its first commit
+//	O                                     empty; written where a log is ended before it is full
 //
 // The other namespaces have, with place = segment:8 seq:4 and seq the number of a node's ancestors,
 //
@@ -61,6 +62,7 @@ const (
 	TableNumbers = 'Z'
 	TableKeys    = 'Y'
 	TableEras    = 'E'
+	TableTurns   = 'O'
 
 	TableNodes     = 'S'
 	TableIDs       = 'I'
