@@ -45,7 +45,7 @@ func (a *admin) CollectGarbage(req *transcriptv1.CollectGarbageRequest, out grpc
 	err = progress.Run(out.Context(), func(ctx context.Context, report func(collection.Report) error) error {
 		return run(ctx, asked, report)
 	}, func(_, newer collection.Report) collection.Report { return newer }, func(r collection.Report) error {
-		if last = collected(&r); r.Phase == chainstore.CollectDone {
+		if last = collected(&r); r.Phase == chainstore.CollectDone && !r.Reclaiming {
 			return nil // another follows
 		}
 		return send(last)
@@ -64,6 +64,9 @@ func (a *admin) parseCollection(req *transcriptv1.CollectGarbageRequest) (
 	if req.MaxNodesPerSecond < 0 {
 		return asked, nil, wire.InvalidField("max_nodes_per_second", "must not be negative")
 	}
+	if req.ReclaimSpace && (req.DryRun || req.Scope != transcriptv1.Scope_SCOPE_STORE) {
+		return asked, nil, wire.InvalidField("reclaim_space", "must be false with dry_run, and of a namespace: space is given back of the whole store")
+	}
 	asked = chainstore.Collection{DryRun: req.DryRun, Grace: a.grace.Milliseconds(), NodesPerSecond: req.MaxNodesPerSecond}
 	if req.Grace != nil {
 		if asked.Grace, err = grace(req.Grace); err != nil {
@@ -81,7 +84,7 @@ func (a *admin) parseCollection(req *transcriptv1.CollectGarbageRequest) (
 			return asked, nil, wire.InvalidField("namespace", "must be empty with SCOPE_STORE, which is every namespace")
 		}
 		return asked, func(ctx context.Context, c chainstore.Collection, report func(collection.Report) error) error {
-			return collection.All(ctx, a.store, c, report)
+			return collection.Whole(ctx, a.store, c, req.ReclaimSpace, report)
 		}, nil
 	default:
 		return asked, nil, wire.InvalidField("scope", "must be SCOPE_NAMESPACE or SCOPE_STORE")
@@ -100,13 +103,16 @@ func grace(d *durationpb.Duration) (int64, error) {
 func collected(r *collection.Report) *transcriptv1.CollectGarbageResponse {
 	m := &transcriptv1.CollectGarbageResponse{
 		Nodes: r.Nodes, Messages: r.Messages, MessageBytes: r.MessageBytes, AliasStates: r.States,
-		Namespace: r.Namespace, NamespacesCollected: r.Namespaces,
+		Namespace: r.Namespace, NamespacesCollected: r.Namespaces, FileBytes: r.Space.Files, DeadBytes: r.Space.Dead,
 	}
 	if m.Phase = phaseOf(r.Phase); r.All > 0 {
 		m.Progress = float64(r.All-r.Left) / float64(r.All)
 	}
 	if r.Phase == chainstore.CollectDone {
 		m.Progress = 1
+	}
+	if r.Reclaiming {
+		m.Progress, m.Phase = 1, transcriptv1.CollectPhase_COLLECT_PHASE_RECLAIMING
 	}
 	return m
 }
@@ -127,5 +133,10 @@ func phaseOf(p chainstore.CollectPhase) transcriptv1.CollectPhase {
 // Collect collects the whole store for the program itself, as the rpc does for callers: a panic is its error. It takes no place of theirs.
 func (s *Server) Collect(ctx context.Context, nodesPerSecond int64, report func(Collected) error) error {
 	c := chainstore.Collection{Grace: s.grace.Milliseconds(), NodesPerSecond: nodesPerSecond}
-	return panics.Guard(func() error { return collection.All(ctx, s.store, c, report) })
+	return panics.Guard(func() error { return collection.Whole(ctx, s.store, c, false, report) })
+}
+
+// Reclaim gives space back for the program itself: a panic is its error.
+func (s *Server) Reclaim(ctx context.Context) error {
+	return panics.Guard(func() error { return s.store.Reclaim(ctx) })
 }

@@ -117,7 +117,7 @@ func (p *parts) serve(ctx context.Context) error {
 
 	stopScrubber := startScrubber(p.cfg.Scrub, service.Verify, registry, p.log)
 	defer stopScrubber()
-	stopCollector := startCollector(p.cfg.Collect, service.Collect, registry, p.log)
+	stopCollector := startCollector(p.cfg.Collect, collecting{service.Collect, service.Reclaim}, registry, p.log)
 	defer stopCollector()
 
 	var draining atomic.Bool

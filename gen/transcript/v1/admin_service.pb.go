@@ -181,6 +181,8 @@ const (
 	CollectPhase_COLLECT_PHASE_HELD CollectPhase = 3
 	// It deletes what is not kept.
 	CollectPhase_COLLECT_PHASE_SWEEPING CollectPhase = 4
+	// It gives space back.
+	CollectPhase_COLLECT_PHASE_RECLAIMING CollectPhase = 5
 )
 
 // Enum value maps for CollectPhase.
@@ -191,6 +193,7 @@ var (
 		2: "COLLECT_PHASE_MARKING",
 		3: "COLLECT_PHASE_HELD",
 		4: "COLLECT_PHASE_SWEEPING",
+		5: "COLLECT_PHASE_RECLAIMING",
 	}
 	CollectPhase_value = map[string]int32{
 		"COLLECT_PHASE_UNSPECIFIED": 0,
@@ -198,6 +201,7 @@ var (
 		"COLLECT_PHASE_MARKING":     2,
 		"COLLECT_PHASE_HELD":        3,
 		"COLLECT_PHASE_SWEEPING":    4,
+		"COLLECT_PHASE_RECLAIMING":  5,
 	}
 )
 
@@ -1381,8 +1385,12 @@ type CollectGarbageRequest struct {
 	// The most nodes to delete in one second, on average. 0: no limit, but a pause of three times as long as each commit
 	// took.
 	MaxNodesPerSecond int64 `protobuf:"varint,5,opt,name=max_nodes_per_second,json=maxNodesPerSecond,proto3" json:"max_nodes_per_second,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// Whether to give space back behind it: the files of the store then take about what they would take if what was deleted had
+	// never been there. It merges all files, and rests between its steps; calls take longer meanwhile. With SCOPE_STORE
+	// only, and without `dry_run`.
+	ReclaimSpace  bool `protobuf:"varint,6,opt,name=reclaim_space,json=reclaimSpace,proto3" json:"reclaim_space,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CollectGarbageRequest) Reset() {
@@ -1450,6 +1458,13 @@ func (x *CollectGarbageRequest) GetMaxNodesPerSecond() int64 {
 	return 0
 }
 
+func (x *CollectGarbageRequest) GetReclaimSpace() bool {
+	if x != nil {
+		return x.ReclaimSpace
+	}
+	return false
+}
+
 // A progress report of CollectGarbage, sent at least every 5 seconds. The last one has `done = true`. With `dry_run`
 // the counts are of what would be deleted.
 type CollectGarbageResponse struct {
@@ -1471,7 +1486,11 @@ type CollectGarbageResponse struct {
 	// Namespaces collected so far. SCOPE_STORE only.
 	NamespacesCollected int64 `protobuf:"varint,8,opt,name=namespaces_collected,json=namespacesCollected,proto3" json:"namespaces_collected,omitempty"`
 	// Whether this is the last report. A stream that ends without it has not finished the collection.
-	Done          bool `protobuf:"varint,9,opt,name=done,proto3" json:"done,omitempty"`
+	Done bool `protobuf:"varint,9,opt,name=done,proto3" json:"done,omitempty"`
+	// Bytes of the files that hold the store's rows. In the last report of a whole store; 0 in a store without files.
+	FileBytes int64 `protobuf:"varint,10,opt,name=file_bytes,json=fileBytes,proto3" json:"file_bytes,omitempty"`
+	// About how many of these are of what was deleted or written over, which `reclaim_space` gives back. Likewise.
+	DeadBytes     int64 `protobuf:"varint,11,opt,name=dead_bytes,json=deadBytes,proto3" json:"dead_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1569,6 +1588,20 @@ func (x *CollectGarbageResponse) GetDone() bool {
 	return false
 }
 
+func (x *CollectGarbageResponse) GetFileBytes() int64 {
+	if x != nil {
+		return x.FileBytes
+	}
+	return 0
+}
+
+func (x *CollectGarbageResponse) GetDeadBytes() int64 {
+	if x != nil {
+		return x.DeadBytes
+	}
+	return 0
+}
+
 var File_transcript_v1_admin_service_proto protoreflect.FileDescriptor
 
 const file_transcript_v1_admin_service_proto_rawDesc = "" +
@@ -1656,13 +1689,14 @@ const file_transcript_v1_admin_service_proto_rawDesc = "" +
 	"\x11ArchiveAliasState\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\fR\x04node\x125\n" +
 	"\bbegan_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\abeganAt\x12\x1a\n" +
-	"\brevision\x18\x03 \x01(\x03R\brevision\"\xdc\x01\n" +
+	"\brevision\x18\x03 \x01(\x03R\brevision\"\x81\x02\n" +
 	"\x15CollectGarbageRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12*\n" +
 	"\x05scope\x18\x02 \x01(\x0e2\x14.transcript.v1.ScopeR\x05scope\x12\x17\n" +
 	"\adry_run\x18\x03 \x01(\bR\x06dryRun\x12/\n" +
 	"\x05grace\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x05grace\x12/\n" +
-	"\x14max_nodes_per_second\x18\x05 \x01(\x03R\x11maxNodesPerSecond\"\xc6\x02\n" +
+	"\x14max_nodes_per_second\x18\x05 \x01(\x03R\x11maxNodesPerSecond\x12#\n" +
+	"\rreclaim_space\x18\x06 \x01(\bR\freclaimSpace\"\x84\x03\n" +
 	"\x16CollectGarbageResponse\x12\x14\n" +
 	"\x05nodes\x18\x01 \x01(\x03R\x05nodes\x12\x1a\n" +
 	"\bmessages\x18\x02 \x01(\x03R\bmessages\x12#\n" +
@@ -1672,7 +1706,12 @@ const file_transcript_v1_admin_service_proto_rawDesc = "" +
 	"\bprogress\x18\x06 \x01(\x01R\bprogress\x12\x1c\n" +
 	"\tnamespace\x18\a \x01(\tR\tnamespace\x121\n" +
 	"\x14namespaces_collected\x18\b \x01(\x03R\x13namespacesCollected\x12\x12\n" +
-	"\x04done\x18\t \x01(\bR\x04done*D\n" +
+	"\x04done\x18\t \x01(\bR\x04done\x12\x1d\n" +
+	"\n" +
+	"file_bytes\x18\n" +
+	" \x01(\x03R\tfileBytes\x12\x1d\n" +
+	"\n" +
+	"dead_bytes\x18\v \x01(\x03R\tdeadBytes*D\n" +
 	"\x05Scope\x12\x15\n" +
 	"\x11SCOPE_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fSCOPE_NAMESPACE\x10\x01\x12\x0f\n" +
@@ -1690,13 +1729,14 @@ const file_transcript_v1_admin_service_proto_rawDesc = "" +
 	"\x12PROBLEM_KIND_ALIAS\x10\t\x12\x19\n" +
 	"\x15PROBLEM_KIND_SETTINGS\x10\n" +
 	"\x12\x19\n" +
-	"\x15PROBLEM_KIND_LAST_PUT\x10\v*\x96\x01\n" +
+	"\x15PROBLEM_KIND_LAST_PUT\x10\v*\xb4\x01\n" +
 	"\fCollectPhase\x12\x1d\n" +
 	"\x19COLLECT_PHASE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14COLLECT_PHASE_QUEUED\x10\x01\x12\x19\n" +
 	"\x15COLLECT_PHASE_MARKING\x10\x02\x12\x16\n" +
 	"\x12COLLECT_PHASE_HELD\x10\x03\x12\x1a\n" +
-	"\x16COLLECT_PHASE_SWEEPING\x10\x042\x83\x04\n" +
+	"\x16COLLECT_PHASE_SWEEPING\x10\x04\x12\x1c\n" +
+	"\x18COLLECT_PHASE_RECLAIMING\x10\x052\x83\x04\n" +
 	"\fAdminService\x12]\n" +
 	"\x0eNamespaceStats\x12$.transcript.v1.NamespaceStatsRequest\x1a%.transcript.v1.NamespaceStatsResponse\x12W\n" +
 	"\fSetNamespace\x12\".transcript.v1.SetNamespaceRequest\x1a#.transcript.v1.SetNamespaceResponse\x12G\n" +

@@ -4,8 +4,10 @@ package collection
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/server/internal/panics"
 )
 
 // Report is how far a collection is: the counts are of all namespaces so far.
@@ -14,11 +16,16 @@ type Report struct {
 	// Namespace is the one in progress, empty at the end of a whole store; Namespaces is how many are done.
 	Namespace  string
 	Namespaces int64
+	// Reclaiming says that space is being given back.
+	Reclaiming bool
+	// Space is that of the store at the end of a whole store.
+	Space chainstore.Space
 }
 
 // Store is what is collected.
 type Store interface {
 	chainstore.Collector
+	chainstore.Reclaimer
 	Namespaces(ctx context.Context, query chainstore.NamespaceQuery) ([]string, error)
 }
 
@@ -30,18 +37,61 @@ func One(ctx context.Context, s Store, namespace string, c chainstore.Collection
 	return s.Collect(ctx, namespace, c, func(now chainstore.Collected) error { return report(Report{Collected: now, Namespace: namespace}) })
 }
 
-// All collects every namespace that was there when it began to read their names, in the order of these. One that fails does not keep it from the
+// Whole collects every namespace, gives space back behind that where it is told to, and tells how much is left to be given back.
+func Whole(ctx context.Context, s Store, c chainstore.Collection, reclaim bool, report func(Report) error) error {
+	told, err := all(ctx, s, c, report)
+	if err != nil {
+		return err
+	}
+	if reclaim {
+		told.Reclaiming = true
+		if err := beside(ctx, func(ctx context.Context) error { return s.Reclaim(ctx) }, func() error { return report(told) }); err != nil {
+			return err
+		}
+		told.Reclaiming = false
+	}
+	if told.Space, err = s.Space(ctx); err != nil {
+		return err
+	}
+	return report(told)
+}
+
+// tellEvery is how often it is told that space is being given back.
+const tellEvery = 2 * time.Second
+
+// beside tells at once, and again and again, that something runs, which an error of tell ends.
+func beside(ctx context.Context, run func(context.Context) error, tell func() error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ran := make(chan error, 1)
+	go func() { ran <- panics.Guard(func() error { return run(ctx) }) }()
+	tick := time.NewTicker(tellEvery)
+	defer tick.Stop()
+	for {
+		if err := tell(); err != nil {
+			cancel()
+			<-ran
+			return err
+		}
+		select {
+		case err := <-ran:
+			return err
+		case <-tick.C:
+		}
+	}
+}
+
+// all collects every namespace that was there when it began to read their names, in the order of these. One that fails does not keep it from the
 // others: its error is returned at the end, the first one of several.
-func All(ctx context.Context, s Store, c chainstore.Collection, report func(Report) error) error {
+func all(ctx context.Context, s Store, c chainstore.Collection, report func(Report) error) (told Report, err error) {
 	var (
-		told   Report
 		failed error
 		query  = chainstore.NamespaceQuery{Limit: page}
 	)
 	for {
 		names, err := s.Namespaces(ctx, query)
 		if err != nil {
-			return err
+			return told, err
 		}
 		for _, name := range names {
 			before, unheard := told.Collected, error(nil)
@@ -55,9 +105,9 @@ func All(ctx context.Context, s Store, c chainstore.Collection, report func(Repo
 			})
 			switch {
 			case unheard != nil:
-				return unheard
+				return told, unheard
 			case ctx.Err() != nil:
-				return ctx.Err()
+				return told, ctx.Err()
 			case err != nil && failed == nil:
 				failed = fmt.Errorf("namespace %q: %w", name, err)
 			}
@@ -67,11 +117,8 @@ func All(ctx context.Context, s Store, c chainstore.Collection, report func(Repo
 		}
 		query.After = names[len(names)-1]
 	}
-	if failed != nil {
-		return failed
-	}
 	told.Phase, told.Namespace = chainstore.CollectDone, ""
-	return report(told)
+	return told, failed
 }
 
 // sum adds what the collections before have deleted.
