@@ -32,12 +32,17 @@ func (m *machine) writes() {
 	}
 }
 
-// drawID is an id that was known at some time.
-func (m *machine) drawID() id {
-	if len(m.known) == 1 {
-		return 0
+// drawID is an id that was known at some time; more often that of a node which is there.
+func (m *machine) drawID() (n id) {
+	for range 4 {
+		if len(m.known) > 1 {
+			n = id(1 + m.draw(len(m.known)-1))
+		}
+		if m.published.places[n].segment > 0 {
+			break
+		}
 	}
-	return id(1 + m.draw(len(m.known)-1))
+	return n
 }
 
 func (m *machine) drawChange() change {
@@ -51,15 +56,15 @@ func (m *machine) drawChange() change {
 		return c
 	}
 	c.name = m.draw(maxNames)
-	switch n := m.draw(8); {
-	case n < 4 && len(c.puts) > 0:
+	switch n := m.draw(10); {
+	case n < 5 && len(c.puts) > 0:
 		c.newest = true
 	case n < 5:
 		c.target = m.drawID()
 	case n < 6:
 		c.other = m.draw(maxNames)
 	default:
-		c.forget = n == 7
+		c.forget = n > 6
 	}
 	return c
 }
@@ -72,7 +77,9 @@ func (m *machine) drawPut(behind int) put {
 	case n < 4:
 		p.parent = m.drawID()
 	case n < 7:
-		p.alias = m.draw(maxNames)
+		if name := m.draw(maxNames); m.published.aliases[name].exists() {
+			p.alias = name
+		}
 	}
 	if m.draw(4) == 0 {
 		p.first = m.clock - m.draw(3*maxAge)
@@ -147,7 +154,7 @@ func (b *batch) create(n id, p *put, parent place) (place, bool) {
 	if p.first > 0 {
 		first = min(first, p.first)
 	}
-	*b.next.row(at) = row{used: true, id: n, from: p.from, first: first}
+	*b.next.row(at) = row{used: true, id: n, from: p.from, first: int32(first)}
 	b.next.places[n] = at
 	b.made |= 1 << n
 	b.wrote = true
@@ -164,8 +171,8 @@ func (b *batch) create(n id, p *put, parent place) (place, bool) {
 // renew notes that a node was put again, unless that was noted lately.
 func (b *batch) renew(at place) {
 	r := b.next.row(at)
-	if b.now-r.first > renewAfter && (r.last == 0 || b.now-r.last > renewAfter) {
-		r.last = b.now
+	if b.now-int(r.first) > renewAfter && (r.last == 0 || b.now-int(r.last) > renewAfter) {
+		r.last = int32(b.now)
 	}
 }
 

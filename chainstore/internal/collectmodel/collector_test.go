@@ -77,20 +77,19 @@ func (c *collection) begin() bool {
 		}
 	}
 	resumed := c.at > 0
-	return c.commit(&request{do: func(b *batch) bool {
-		last := b.next.segments
-		if m.is(laterSegmentsSwept) {
-			last = maxSegments - 1
-		}
-		c.naming = &naming{last: last}
+	r := &request{}
+	r.do = func(b *batch) bool {
+		b.begins = r
+		c.naming = &naming{last: b.next.segments}
 		if !resumed {
-			c.live.last, c.now = last, b.now
+			c.live.last, c.now = b.next.segments, b.now
 			c.cutoff = m.cutoff(c.now)
 		}
 		m.committer.naming = c.naming
 		b.events = append(b.events, event{kind: eventBegun, at: b.now})
 		return true
-	}})
+	}
+	return c.commit(r)
 }
 
 func (c *collection) run() bool {
@@ -190,7 +189,7 @@ func (c *collection) lastPuts() bool {
 		}
 		for seq := range v.rows[segment] {
 			at := place{int8(segment), int8(seq)}
-			if r := v.row(at); r.id != 0 && r.last >= c.cutoff {
+			if r := v.row(at); r.id != 0 && int(r.last) >= c.cutoff {
 				c.mark(v, at)
 			}
 			if r := v.row(at); r.id != 0 && c.m.is(linksKeep) && c.live.holds(at) && r.from != 0 && v.places[r.from].segment > 0 {
@@ -204,8 +203,12 @@ func (c *collection) lastPuts() bool {
 // segments goes through the segments from the last one to the first, and deletes what is not kept, the last node of each first.
 func (c *collection) segments() bool {
 	atOnce := 1 + c.m.draw(3)
-	for i := range c.live.last {
-		segment := c.live.last - i
+	last := c.live.last
+	if c.m.is(laterSegmentsSwept) {
+		last = c.m.published.segments
+	}
+	for i := range last {
+		segment := last - i
 		if c.m.is(firstSegmentsFirst) {
 			segment = i + 1
 		}
@@ -229,7 +232,7 @@ func (c *collection) dead(v *store, segment int8) (nodes []dead) {
 	first := v.first(segment)
 	for at := (place{segment, max(first.seq, c.live.before[segment])}); at.seq < maxSeqs && v.is(at); at = at.next() {
 		nodes = append(nodes, dead{at, at == first})
-		if v.row(at).first >= c.cutoff {
+		if int(v.row(at).first) >= c.cutoff {
 			nodes = nil
 			c.mark(v, at)
 		}

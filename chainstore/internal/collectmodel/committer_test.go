@@ -59,6 +59,8 @@ type batch struct {
 	events    []event
 	mentioned set
 	requests  []*request
+	// begins is the request by which a collection begins.
+	begins *request
 }
 
 // commits takes requests, one batch after the other.
@@ -78,8 +80,8 @@ func (m *machine) commits() {
 				break
 			}
 		}
-		if m.is(answersEarly) {
-			b.answer()
+		if m.is(answersEarly) && b.begins != nil {
+			b.begins.answered = true
 		}
 		m.pause()
 		b.finish()

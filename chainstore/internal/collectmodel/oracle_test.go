@@ -137,7 +137,7 @@ func (o *oracle) begun(s *store) {
 // collected judges what a collection has left that came to its end.
 func (o *oracle) collected() {
 	m := o.m
-	if !o.collecting {
+	if !o.collecting || !m.asks.left {
 		return
 	}
 	kept := o.kept
@@ -167,7 +167,7 @@ func (o *oracle) judge(s *store) {
 	o.places(s)
 	o.aliases(s)
 	must := o.keeps(o.m.clock, o.m.clock-o.m.grace)
-	if o.m.strict && o.collecting {
+	if o.m.asks.named && o.collecting {
 		for n := range id(maxIDs) {
 			if o.named.has(n) {
 				o.m.keep(&must, n)

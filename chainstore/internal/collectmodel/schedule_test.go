@@ -7,7 +7,7 @@ import (
 )
 
 // stepsOf is how many steps a schedule has.
-const stepsOf = 220
+const stepsOf = 300
 
 // actor is one of those who do something at once. It runs until it pauses, and while it does, nobody else does.
 type actor struct {
@@ -25,17 +25,18 @@ type killed struct{}
 type machine struct {
 	rng     *rand.Rand
 	without mutation
-	// strict asks for more than that nothing is lost: what is named while a collection runs is kept by it.
-	strict bool
-	trace  []string
-	traced bool
-	wrong  string
+	asks    asks
+	trace   []string
+	traced  bool
+	wrong   string
 
 	clock, grace int
-	known        []ident
-	disk         *store
-	oracle       oracle
-	did          counts
+	// restless says that it is killed now and then, and that aliases are restored.
+	restless bool
+	known    []ident
+	disk     *store
+	oracle   oracle
+	did      counts
 
 	actors  []*actor
 	current *actor
@@ -48,6 +49,12 @@ type machine struct {
 	leave   bool
 	// survivor is a collection that outlived a kill, as it must not.
 	survivor *collection
+}
+
+// asks is what a schedule is judged by, beside that nothing is lost, that all is whole, and what readers find.
+type asks struct {
+	// named: what is named while a collection runs is kept by it. left: what nothing keeps goes.
+	named, left bool
 }
 
 // ident is what an id follows from.
@@ -66,14 +73,15 @@ func (c *counts) add(o *counts) {
 }
 
 // schedule runs the schedule of a number.
-func schedule(number uint64, without mutation, strict, traced bool) *machine {
+func schedule(number uint64, without mutation, asks asks, traced bool) *machine {
 	m := &machine{
-		rng: rand.New(rand.NewPCG(number, 0)), without: without, strict: strict, traced: traced,
+		rng: rand.New(rand.NewPCG(number, 0)), without: without, asks: asks, traced: traced,
 		clock: 100, known: make([]ident, 1, maxIDs), disk: &store{},
 	}
-	if m.draw(3) > 0 {
+	if m.draw(2) == 0 {
 		m.grace = grace
 	}
+	m.restless = m.draw(2) == 0
 	m.oracle.m = m
 	m.open()
 	for step := 0; step < stepsOf && m.wrong == ""; step++ {
@@ -91,9 +99,11 @@ func (m *machine) open() {
 	m.spawn("collector", m.collects)
 	m.spawn("writer", m.writes)
 	m.spawn("another writer", m.writes)
-	m.spawn("restore", m.restores)
 	m.spawn("holder", m.holds)
 	m.spawn("reader", m.reads)
+	if m.restless {
+		m.spawn("restore", m.restores)
+	}
 }
 
 func (m *machine) spawn(name string, f func()) {
@@ -121,11 +131,11 @@ func (m *machine) halt() {
 // step lets one of the actors go on, or does what comes from outside.
 func (m *machine) step() {
 	switch n := m.draw(100); {
-	case n < 4:
-		m.clock += 1 + m.draw(3)
+	case n < 3:
+		m.clock += 1 + m.draw(4)
 		m.log("the clock is at %d", m.clock)
 		return
-	case n == 4 && m.draw(2) == 0:
+	case n == 4 && m.restless && m.draw(3) == 0:
 		m.log("kill")
 		m.kill()
 		return
@@ -148,7 +158,7 @@ func (m *machine) step() {
 
 // pick prefers the committer and the collector.
 func (m *machine) pick() int {
-	if n := m.draw(len(m.actors) + 6); n < len(m.actors) {
+	if n := m.draw(len(m.actors) + 8); n < len(m.actors) {
 		return n
 	} else {
 		return n % 2

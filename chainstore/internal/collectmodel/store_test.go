@@ -13,12 +13,12 @@ const (
 	maxNames    = 3
 )
 
-// The constants of chainstore, in half days, and small enough for a schedule to pass them.
+// The constants of chainstore, small enough for a schedule to pass them. renewAfter is half a day.
 const (
-	renewAfter = 1
-	grace      = 2
+	renewAfter = 2
+	grace      = 4
 	maxHistory = 3
-	maxAge     = 6
+	maxAge     = 12
 )
 
 // id stands for a node's id: that of a child follows from its parent's id and from what it says. 0: none.
@@ -36,7 +36,7 @@ type row struct {
 	// from spawned it; 0: nothing did.
 	from id
 	// first is when it was put, last when it was put again, as far as that is noted; 0: it is not.
-	first, last int
+	first, last int32
 }
 
 // past is a state that an alias left.
