@@ -26,7 +26,9 @@ const nobody = -1
 // writes makes changes, one behind the other.
 func (m *machine) writes() {
 	for {
-		m.pause()
+		for range 1 + m.draw(5) {
+			m.pause()
+		}
 		c := m.drawChange()
 		m.commit(&request{do: func(b *batch) bool { return b.change(&c) }})
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-var schedules = flag.Uint64("collectmodel.schedules", 8000, "how many schedules the rule is run through")
+var schedules = flag.Uint64("collectmodel.schedules", 10000, "how many schedules the rule is run through")
 
 // mutants says in how many schedules each mutation is to be caught.
 const mutants = 1000

@@ -25,7 +25,7 @@ const (
 // that none has two nodes.
 type oracle struct {
 	m *machine
-	// put is when each node was put last.
+	// put is when each node was put last, by the latest clock.
 	put [maxIDs]int
 	// states has those of each alias, earliest first, since it was deleted with its history last.
 	states [maxNames][]restored
@@ -73,7 +73,7 @@ func (o *oracle) event(e *event) {
 		}
 		return
 	case eventPut:
-		o.put[e.node] = e.at
+		o.put[e.node] = max(o.put[e.node], e.at)
 	case eventMoved:
 		o.states[e.name] = append(o.states[e.name], restored{e.node, e.at})
 	case eventForgot:
@@ -166,7 +166,7 @@ func (o *oracle) judge(s *store) {
 	o.whole(s)
 	o.places(s)
 	o.aliases(s)
-	must := o.keeps(o.m.clock, o.m.clock-o.m.grace)
+	must := o.keeps(o.m.latest, o.m.latest-o.m.grace)
 	if o.m.asks.named && o.collecting {
 		for n := range id(maxIDs) {
 			if o.named.has(n) {
@@ -234,7 +234,7 @@ func (o *oracle) aliases(s *store) {
 		if last == 0 && a.exists() {
 			o.m.fail("alias %d is there", name)
 		}
-		o.told(name, o.m.clock, func(number int, want restored) {
+		o.told(name, o.m.latest, func(number int, want restored) {
 			deleted, at, present := a.deleted, a.at, number == last
 			if !present {
 				p := a.slot(number)

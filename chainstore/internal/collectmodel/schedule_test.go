@@ -7,7 +7,7 @@ import (
 )
 
 // stepsOf is how many steps a schedule has.
-const stepsOf = 300
+const stepsOf = 400
 
 // actor is one of those who do something at once. It runs until it pauses, and while it does, nobody else does.
 type actor struct {
@@ -30,7 +30,8 @@ type machine struct {
 	traced  bool
 	wrong   string
 
-	clock, grace int
+	// clock goes back at times; latest is the latest time that it told.
+	clock, latest, grace int
 	// restless says that it is killed now and then, and that aliases are restored.
 	restless bool
 	known    []ident
@@ -76,7 +77,7 @@ func (c *counts) add(o *counts) {
 func schedule(number uint64, without mutation, asks asks, traced bool) *machine {
 	m := &machine{
 		rng: rand.New(rand.NewPCG(number, 0)), without: without, asks: asks, traced: traced,
-		clock: 100, known: make([]ident, 1, maxIDs), disk: &store{},
+		clock: 100, latest: 100, known: make([]ident, 1, maxIDs), disk: &store{},
 	}
 	if m.draw(2) == 0 {
 		m.grace = grace
@@ -133,6 +134,10 @@ func (m *machine) step() {
 	switch n := m.draw(100); {
 	case n < 3:
 		m.clock += 1 + m.draw(4)
+		if m.restless && m.draw(4) == 0 {
+			m.clock -= m.draw(2 * renewAfter * grace)
+		}
+		m.latest = max(m.latest, m.clock)
 		m.log("the clock is at %d", m.clock)
 		return
 	case n == 4 && m.restless && m.draw(3) == 0:
@@ -158,7 +163,7 @@ func (m *machine) step() {
 
 // pick prefers the committer and the collector.
 func (m *machine) pick() int {
-	if n := m.draw(len(m.actors) + 8); n < len(m.actors) {
+	if n := m.draw(len(m.actors) + 10); n < len(m.actors) {
 		return n
 	} else {
 		return n % 2
