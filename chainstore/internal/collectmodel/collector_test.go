@@ -150,7 +150,7 @@ func (c *collection) aliases() bool {
 	if len(due) == 0 || m.is(untoldStays) {
 		return true
 	}
-	return c.commit(&request{do: func(b *batch) bool {
+	return c.commit(&request{alone: true, do: func(b *batch) bool {
 		for _, name := range due {
 			b.forgetStates(name, &read[name], c.now)
 		}
@@ -158,20 +158,26 @@ func (c *collection) aliases() bool {
 	}})
 }
 
-// forgetStates deletes the states of an alias that nobody is told of, as they are by now.
+// forgetStates deletes the states of an alias that nobody is told of, as they are by now. Where it was deleted so long ago that nobody is
+// told of any, its row says so, whatever clock comes.
 func (b *batch) forgetStates(name int, read *alias, now int) {
 	a := &b.next.aliases[name]
 	judged := *a
 	if b.m.is(statesByNumber) {
 		judged = *read
 	}
+	some := false
 	judged.each(now, func(p *past, told bool) {
 		if s := a.slot(p.number); !told && s.number == p.number {
 			*s = past{}
-			b.wrote = true
+			some, b.wrote = true, true
 			b.m.did.forgotten++
 		}
 	})
+	if some && a.deleted && now-a.moved > maxAge {
+		a.forgot = true
+		b.events = append(b.events, event{kind: eventForgot, name: name})
+	}
 }
 
 // lastPuts marks what was put again lately.
@@ -213,8 +219,7 @@ func (c *collection) segments() bool {
 			segment = i + 1
 		}
 		c.at = segment
-		v := c.m.published
-		nodes := c.dead(v, segment)
+		nodes := c.dead(segment)
 		if len(nodes) > 0 && !c.pause() {
 			return false
 		}
@@ -227,10 +232,16 @@ func (c *collection) segments() bool {
 	return len(c.pending) == 0 || c.sweep()
 }
 
-// dead finds which nodes of a segment nothing keeps, the last one first. One that was put lately keeps what comes before it.
-func (c *collection) dead(v *store, segment int8) (nodes []dead) {
+// dead finds in several reads which nodes of a segment nothing keeps, the last one first. One that was put lately keeps what comes before
+// it.
+func (c *collection) dead(segment int8) (nodes []dead) {
+	v := c.m.published
 	first := v.first(segment)
 	for at := (place{segment, max(first.seq, c.live.before[segment])}); at.seq < maxSeqs && v.is(at); at = at.next() {
+		if c.m.draw(4) == 0 {
+			c.m.pause()
+			v = c.m.published
+		}
 		nodes = append(nodes, dead{at, at == first})
 		if int(v.row(at).first) >= c.cutoff {
 			nodes = nil
