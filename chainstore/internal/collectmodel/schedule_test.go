@@ -23,12 +23,14 @@ type killed struct{}
 
 // machine is a store with all who work on it. What is in memory is lost by a kill.
 type machine struct {
-	rng     *rand.Rand
+	rng *rand.Rand
+	// without is the fault that its rule has.
 	without mutation
 	asks    asks
-	trace   []string
-	traced  bool
-	wrong   string
+	// trace is what was done, in a schedule that is traced; wrong, what is wrong first.
+	trace  []string
+	traced bool
+	wrong  string
 
 	// clock goes back at times; latest is the latest time that it told.
 	clock, latest, grace int
@@ -163,11 +165,11 @@ func (m *machine) step() {
 
 // pick prefers the committer and the collector.
 func (m *machine) pick() int {
-	if n := m.draw(len(m.actors) + 10); n < len(m.actors) {
-		return n
-	} else {
-		return n % 2
+	n := m.draw(len(m.actors) + 10)
+	if n >= len(m.actors) {
+		n %= 2
 	}
+	return n
 }
 
 func (m *machine) kill() {
