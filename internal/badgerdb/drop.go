@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/dgraph-io/badger/v4"
 )
@@ -25,6 +28,8 @@ func (d *DB) DropsBeside() bool { return d.private != nil }
 
 // DropVersions drops from tables all that keys with some prefixes had before a commit, deletions too. When it has returned nil, no table and no log
 // has any of that; what they have got with that commit or later stays.
+//
+// Ends of logs that starts have cut off and set aside are removed too, whatever they have. Files that a repair set aside are not.
 //
 // What the caller does before:
 //
@@ -78,7 +83,7 @@ func (d *DB) DropVersions(ctx context.Context, log Log, before uint64, prefixes 
 	if err := d.noneBefore(before, prefixes); err != nil {
 		return err
 	}
-	return d.waitForTables(ctx)
+	return errors.Join(d.waitForTables(ctx), removeTorn(d.Opts().Dir))
 }
 
 // drop drops everything with some prefixes from the tables, and, where Badger does it by itself, from the memtable.
@@ -111,6 +116,23 @@ func oldest(txn *badger.Txn, prefix []byte, before uint64) (version uint64, foun
 		}
 	}
 	return 0, false
+}
+
+// removeTorn removes the ends of logs that starts have cut off and kept: parts of commits that were not completed, and may have anything.
+func removeTorn(dir string) error {
+	entries, err := os.ReadDir(filepath.Join(dir, asideFolder))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("list what was set aside: %w", err)
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), tornPrefix) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, asideFolder, e.Name())); err != nil {
+			return fmt.Errorf("remove what was cut off a log: %w", err)
+		}
+	}
+	return nil
 }
 
 // waitForTables returns when no file is left of a table that was merged: an iterator that was made before holds it. ErrHeld where the context ends

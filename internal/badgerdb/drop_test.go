@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -214,6 +215,9 @@ func TestDropVersions(t *testing.T) {
 			dir := t.TempDir()
 			d := openCommitter(t, dir, o)
 			d.fillRows(t, 2)
+			aside := filepath.Join(dir, asideFolder)
+			fatal(t, os.MkdirAll(aside, 0o700))
+			fatal(t, os.WriteFile(filepath.Join(aside, tornPrefix+"x"), []byte(canaryText), 0o600))
 			if found := hits(t, d); len(found) < testRows/10 {
 				t.Fatalf("%d canaries before", len(found))
 			}

@@ -81,8 +81,9 @@ func deadShare(t testing.TB, d *committer) float64 {
 }
 
 // mustTell holds what the gauge tells of the tables against all that is in them.
-func (d *committer) mustTell(t testing.TB) Space {
+func (d *committer) mustTell(t *testing.T) Space {
 	t.Helper()
+	untilQuiet(t, d.DB)
 	s, err := d.Space(t.Context(), DefaultSpaceSamples)
 	fatal(t, err)
 	told, is := float64(s.Dead)/float64(s.Tables), deadShare(t, d)

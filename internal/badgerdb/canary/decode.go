@@ -3,11 +3,11 @@ package canary
 import (
 	"crypto/aes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -50,24 +50,32 @@ func (r *reader) close() {
 }
 
 // file calls f with the entries of a table or a log. It reads it as a whole: Badger cuts a file that it removes, and a map of that would end the
-// process.
+// process. A table that cannot be decoded may be one that is being made or removed: it is read again, for a second.
 func (r *reader) file(path string, f func(Entry) error) error {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return ignoreGone(err)
+	for tries := 0; ; tries++ {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return ignoreGone(err)
+		}
+		if isLog(path) {
+			return r.log(filepath.Base(path), b, f)
+		}
+		if len(b) > 0 { // Badger prints what it thinks of an empty one
+			t, openErr := r.open(b)
+			if err = openErr; err == nil {
+				return r.walk(filepath.Base(path), t, f)
+			}
+		}
+		const most, between = 50, 20 * time.Millisecond
+		if tries == most {
+			return err
+		}
+		<-time.After(between)
 	}
-	if isLog(path) {
-		return r.log(filepath.Base(path), b, f)
-	}
-	err = r.table(filepath.Base(path), b, f)
-	if info, statErr := os.Stat(path); err != nil && (errors.Is(statErr, os.ErrNotExist) || statErr == nil && info.Size() != int64(len(b))) {
-		return nil // it was being removed, or made, and what it has lies in another
-	}
-	return err
 }
 
-// table calls f with the entries of a table, which the data key decrypts that makes sense of it.
-func (r *reader) table(name string, b []byte, f func(Entry) error) error {
+// open opens a table with the data key that makes sense of it.
+func (r *reader) open(b []byte) (*table.Table, error) {
 	ids := []uint64{0}
 	if r.keys != nil {
 		ids = ids[:0]
@@ -81,13 +89,12 @@ func (r *reader) table(name string, b []byte, f func(Entry) error) error {
 	var last error
 	for n := len(ids) - 1; n >= 0; n-- {
 		t, err := r.openTable(b, ids[n])
-		if err != nil {
-			last = err
-			continue
+		if err == nil {
+			return t, nil
 		}
-		return r.walk(name, t, f)
+		last = err
 	}
-	return fmt.Errorf("no data key opens it: %w", last)
+	return nil, fmt.Errorf("no data key opens it: %w", last)
 }
 
 // openTable opens a table with a data key. Badger panics on what is none, and on one that another key encrypted.
