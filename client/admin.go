@@ -76,13 +76,15 @@ type Collection struct {
 	Grace *time.Duration
 	// MaxNodesPerSecond bounds what is deleted, on average; 0: nothing does.
 	MaxNodesPerSecond int64
+	// ReclaimSpace gives the space back that what was deleted takes, with WholeStore and without DryRun alone. Calls take longer meanwhile.
+	ReclaimSpace bool
 }
 
 // CollectGarbage makes the server delete the nodes of the namespace, or store, that no alias, no history and no grace keeps, and yields its
 // reports as they come. An error ends it, and so does who stops: what was deleted stays deleted, and another goes on with the rest. A server
 // without the feature "collection" does not have it.
 func (c *Client) CollectGarbage(ctx context.Context, q Collection) iter.Seq2[*transcriptv1.CollectGarbageResponse, error] {
-	req := &transcriptv1.CollectGarbageRequest{Namespace: c.options.namespace, DryRun: q.DryRun, MaxNodesPerSecond: q.MaxNodesPerSecond}
+	req := &transcriptv1.CollectGarbageRequest{Namespace: c.options.namespace, DryRun: q.DryRun, MaxNodesPerSecond: q.MaxNodesPerSecond, ReclaimSpace: q.ReclaimSpace}
 	if q.WholeStore {
 		req.Namespace, req.Scope = "", transcriptv1.Scope_SCOPE_STORE
 	}

@@ -103,6 +103,7 @@ func collectRefused(p *probe) {
 		"namespace":            {Scope: transcriptv1.Scope_SCOPE_STORE, Namespace: p.namespace, DryRun: true},
 		"scope":                {Namespace: p.other, Scope: 99, DryRun: true},
 		"grace":                {Namespace: p.other, Grace: durationpb.New(-time.Second), DryRun: true},
+		"reclaim_space":        {Namespace: p.other, ReclaimSpace: true},
 		"max_nodes_per_second": {Namespace: p.other, MaxNodesPerSecond: -1, DryRun: true},
 	} {
 		_, err := p.collected(r)

@@ -83,7 +83,12 @@ func TestCollectGarbage(t *testing.T) {
 		r.fails(err, codes.NotFound, "ALIAS_NOT_FOUND", "name")
 		r.collects("", 3)
 
-		all := must[*transcriptv1.CollectGarbageResponse](r)(r.collected(&transcriptv1.CollectGarbageRequest{Scope: transcriptv1.Scope_SCOPE_STORE, Grace: durationpb.New(0)}))
+		all := must[*transcriptv1.CollectGarbageResponse](r)(r.collected(&transcriptv1.CollectGarbageRequest{
+			Scope: transcriptv1.Scope_SCOPE_STORE, Grace: durationpb.New(0), ReclaimSpace: true,
+		}))
+		if onDisk := must[*transcriptv1.ServerInfoResponse](r)(r.ServerInfo(r.ctx(), &transcriptv1.ServerInfoRequest{})).Engine == "badger"; onDisk != (all.FileBytes > 0) {
+			r.Errorf("the files of the store have %d bytes", all.FileBytes)
+		}
 		equal(r, "the number of nodes of all namespaces that go", all.Nodes, 1)
 		equal(r, "the number of namespaces", all.NamespacesCollected, 2)
 		equal(r, "the namespace in progress at the end", all.Namespace, "")
@@ -116,6 +121,8 @@ func TestCollectGarbageRefused(t *testing.T) {
 		for field, req := range map[string]*transcriptv1.CollectGarbageRequest{
 			"namespace":            {Scope: transcriptv1.Scope_SCOPE_STORE, Namespace: "x"},
 			"scope":                {Scope: 7},
+			"reclaim_space":        {ReclaimSpace: true},
+			"reclaim_space ":       {Scope: transcriptv1.Scope_SCOPE_STORE, DryRun: true, ReclaimSpace: true},
 			"max_nodes_per_second": {MaxNodesPerSecond: -1},
 			"grace":                {Grace: durationpb.New(-time.Second)},
 			"grace ":               {Grace: &durationpb.Duration{Seconds: 10*365*24*3600 + 1}},

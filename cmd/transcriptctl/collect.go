@@ -9,11 +9,12 @@ import (
 )
 
 type collectCommand struct {
-	All    bool           `help:"Collect every namespace."`
-	DryRun bool           `xor:"sure" help:"Tell how much would be deleted."`
-	Yes    bool           `xor:"sure" help:"Delete."`
-	Grace  *time.Duration `placeholder:"DURATION" help:"Keep what was put, or put again, for this long and at most 12h more, whatever refers to it. 0s: its time keeps nothing, also of what an agent is about to set an alias on. Default: as the server is set, which is 24h without its --collect-grace."`
-	Rate   int64          `placeholder:"N" help:"Delete at most N nodes a second; 0: no bound, but a pause of three times as long as each commit took."`
+	All          bool           `help:"Collect every namespace."`
+	DryRun       bool           `xor:"sure" help:"Tell how much would be deleted."`
+	Yes          bool           `xor:"sure" help:"Delete."`
+	Grace        *time.Duration `placeholder:"DURATION" help:"Keep what was put, or put again, for this long and at most 12h more, whatever refers to it. 0s: its time keeps nothing, also of what an agent is about to set an alias on. Default: as the server is set, which is 24h without its --collect-grace."`
+	ReclaimSpace bool           `help:"With --all and --yes: give space back behind it, so that the store's files take what they would had what was deleted never been there. Calls take longer meanwhile."`
+	Rate         int64          `placeholder:"N" help:"Delete at most N nodes a second; 0: no bound, but a pause of three times as long as each commit took."`
 }
 
 func (c *collectCommand) Help() string {
@@ -21,7 +22,7 @@ func (c *collectCommand) Help() string {
 
     transcriptctl collect --dry-run
     transcriptctl collect --namespace team-a --yes
-    transcriptctl collect --all --yes --rate 500
+    transcriptctl collect --all --yes --rate 500 --reclaim-space
     transcriptctl collect --all --dry-run --grace 0s --output json`
 }
 
@@ -30,12 +31,14 @@ func (c *collectCommand) Run(ctx context.Context, s *session) error {
 	switch {
 	case c.All && s.namespaceGiven:
 		return usagef("--all collects every namespace: leave out --namespace, and TRANSCRIPTCTL_NAMESPACE in the environment")
+	case c.ReclaimSpace && (!c.All || c.DryRun):
+		return usagef("--reclaim-space goes with --all and --yes")
 	case !c.DryRun && !c.Yes:
 		return usagef("this deletes nodes: see how much with --dry-run, then give --yes")
 	}
 	line := newProgress(s.notes)
 	defer line.clear()
-	for reply, err := range s.CollectGarbage(ctx, client.Collection{WholeStore: c.All, DryRun: c.DryRun, Grace: c.Grace, MaxNodesPerSecond: c.Rate}) {
+	for reply, err := range s.CollectGarbage(ctx, client.Collection{WholeStore: c.All, DryRun: c.DryRun, Grace: c.Grace, MaxNodesPerSecond: c.Rate, ReclaimSpace: c.ReclaimSpace}) {
 		line.clear()
 		if err != nil {
 			return err
@@ -65,6 +68,9 @@ func (c *collectCommand) text(r *transcriptv1.CollectGarbageResponse) string {
 	if c.All {
 		text += ", " + count(r.GetNamespacesCollected(), "namespace") + " done"
 	}
+	if r.GetFileBytes() > 0 {
+		text += "; of files of " + size(r.GetFileBytes()) + " " + size(r.GetDeadBytes()) + " can be given back"
+	}
 	return text
 }
 
@@ -78,6 +84,8 @@ func (c *collectCommand) doing(r *transcriptv1.CollectGarbageResponse) (text str
 		return text + ", waits for another collection"
 	case transcriptv1.CollectPhase_COLLECT_PHASE_HELD:
 		return text + ", waits for a backup or a check to end"
+	case transcriptv1.CollectPhase_COLLECT_PHASE_RECLAIMING:
+		return text + ", gives space back"
 	default:
 		return text + ", " + share(r.GetProgress()) + " looked at"
 	}

@@ -12,7 +12,7 @@ func TestCollect(t *testing.T) {
 	s := serveStore(t, memstore.New(memstore.Options{}))
 	s.must("put", "--text", "hello", "--alias", "chat")
 	s.must("put", "--text", "hello there", "--alias", "tmp/1")
-	for _, args := range [][]string{{}, {"--dry-run", "--yes"}, {"--all", "--namespace", "x", "--yes"}, {"--yes", "--grace", "-1s"}, {"--yes", "--rate", "-1"}} {
+	for _, args := range [][]string{{}, {"--dry-run", "--yes"}, {"--all", "--namespace", "x", "--yes"}, {"--yes", "--grace", "-1s"}, {"--yes", "--rate", "-1"}, {"--yes", "--reclaim-space"}, {"--all", "--dry-run", "--reclaim-space"}} {
 		if r := s.run(append([]string{"collect"}, args...)...); r.code != exitUsage || r.out != "" {
 			t.Errorf("%q: exit code %d, %q, %q", args, r.code, r.out, r.notes)
 		}
@@ -29,7 +29,7 @@ func TestCollect(t *testing.T) {
 	collects("1 node with 1 message of ", "--dry-run")
 	collects("1 node with 1 message of ", "--yes")
 	s.must("alias", "delete", "--prefix", "ch", "--forget-history", "--yes")
-	collects("1 node with 1 message of ", "--all", "--yes")
+	collects("1 node with 1 message of ", "--all", "--yes", "--reclaim-space")
 	if out := s.must("collect", "--yes", "-o", "json"); out != `{"progress":1,"namespace":"default","done":true}`+"\n" {
 		t.Errorf("it prints %q", out)
 	}

@@ -303,7 +303,7 @@ func (f *filling) collects(t *testing.T, p *process) {
 		}
 		page.PageToken = reply.GetNextPageToken()
 	}
-	deleted, err := collectAll(callContext(t), conn)
+	deleted, err := collectAll(callContext(t), conn, false)
 	if err != nil {
 		t.Fatal(err)
 	}

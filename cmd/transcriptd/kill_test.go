@@ -81,8 +81,8 @@ func writeUntil(t *testing.T, p *process, namespace string, after time.Duration,
 	var running, begun sync.WaitGroup
 	if *killCollect {
 		running.Go(func() {
-			for ctx.Err() == nil {
-				if _, err := collectAll(ctx, conn); err != nil {
+			for reclaim := false; ctx.Err() == nil; reclaim = !reclaim {
+				if _, err := collectAll(ctx, conn, reclaim); err != nil {
 					return
 				}
 			}
@@ -197,10 +197,10 @@ func checkCycle(t *testing.T, p *process, writers []*writer) {
 	}
 }
 
-// collectAll collects every namespace without a grace, and tells how many nodes that deleted.
-func collectAll(ctx context.Context, conn *grpc.ClientConn) (nodes int64, err error) {
+// collectAll collects every namespace without a grace, gives space back where that is asked for, and tells how many nodes that deleted.
+func collectAll(ctx context.Context, conn *grpc.ClientConn, reclaim bool) (nodes int64, err error) {
 	stream, err := transcriptv1.NewAdminServiceClient(conn).CollectGarbage(ctx, &transcriptv1.CollectGarbageRequest{
-		Scope: transcriptv1.Scope_SCOPE_STORE, Grace: durationpb.New(0),
+		Scope: transcriptv1.Scope_SCOPE_STORE, Grace: durationpb.New(0), ReclaimSpace: reclaim,
 	})
 	if err != nil {
 		return 0, err
@@ -221,7 +221,7 @@ func collectCycle(t *testing.T, p *process, writers []*writer) {
 	t.Helper()
 	conn := p.dial(t)
 	defer func() { _ = conn.Close() }()
-	deleted, err := collectAll(callContext(t), conn)
+	deleted, err := collectAll(callContext(t), conn, true)
 	if err != nil {
 		t.Fatal(err)
 	}
