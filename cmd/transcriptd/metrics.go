@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"strconv"
 	"sync"
 	"time"
@@ -39,6 +40,37 @@ type storeMetrics struct {
 	caches []storeMetric[badgerstore.CacheMetrics]
 	levels []storeMetric[badgerdb.Level]
 	files  []storeMetric[badgerdb.Usage]
+	dead   deadSpace
+}
+
+// deadSpace measures how much of the store's files is dead, not often.
+type deadSpace struct {
+	desc *prometheus.Desc
+	mu   sync.Mutex
+	// last is what was measured last, at a time; found says that it was.
+	last  int64
+	at    time.Time
+	found bool
+}
+
+const (
+	// measureEvery is how long a measure of dead space holds: it reads some thousand rows.
+	measureEvery = 10 * time.Minute
+	// measureFor is how long one may take.
+	measureFor = 5 * time.Second
+)
+
+// read is the bytes that are dead; false where they cannot be told.
+func (d *deadSpace) read(store chainstore.Reclaimer, now time.Time) (int64, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.found || now.Sub(d.at) >= measureEvery {
+		ctx, cancel := context.WithTimeout(context.Background(), measureFor)
+		defer cancel()
+		space, err := store.Space(ctx)
+		d.last, d.at, d.found = space.Dead, now, err == nil
+	}
+	return d.last, d.found
 }
 
 // storeMetric is a metric that is read off an M.
@@ -55,6 +87,7 @@ func newStoreMetrics(store *badgerstore.Store) *storeMetrics {
 	type usage = badgerdb.Usage
 	return &storeMetrics{
 		store: store,
+		dead:  deadSpace{desc: storeDesc("dead_bytes", "Bytes of the tables that are of what was deleted or written over, about.")},
 		values: []storeMetric[all]{
 			counter("gets_total", "Values read by key.", func(m *all) uint64 { return m.Gets }),
 			counter("seeks_total", "Searches for a key.", func(m *all) uint64 { return m.Seeks }),
@@ -108,6 +141,7 @@ func gauge[M any](name, help string, read func(*M) int64, labels ...string) stor
 
 // Describe implements prometheus.Collector.
 func (s *storeMetrics) Describe(to chan<- *prometheus.Desc) {
+	to <- s.dead.desc
 	for _, m := range s.values {
 		to <- m.desc
 	}
@@ -124,6 +158,9 @@ func (s *storeMetrics) Describe(to chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (s *storeMetrics) Collect(to chan<- prometheus.Metric) {
+	if dead, found := s.dead.read(s.store, time.Now()); found {
+		to <- prometheus.MustNewConstMetric(s.dead.desc, prometheus.GaugeValue, float64(dead))
+	}
 	now := s.store.Metrics()
 	for _, m := range s.values {
 		to <- prometheus.MustNewConstMetric(m.desc, m.kind, m.read(&now))

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"runtime"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -131,5 +133,35 @@ func TestStoreInMemoryHasNoMetrics(t *testing.T) {
 	p := startProcess(t, nil, "--store=memory:", "--admin-listen=127.0.0.1:0")
 	if samples := storeSamples(t, p); len(samples) > 0 {
 		t.Errorf("a store in memory tells %v", samples)
+	}
+}
+
+// counting tells how much space is dead, and counts how often it was asked.
+type counting struct {
+	chainstore.Reclaimer
+	asked int64
+	err   error
+}
+
+func (c *counting) Space(context.Context) (chainstore.Space, error) {
+	c.asked++
+	return chainstore.Space{Files: 100, Dead: c.asked}, c.err
+}
+
+// TestDeadSpace: how much is dead is measured every ten minutes at most, and is not told where it cannot be.
+func TestDeadSpace(t *testing.T) {
+	store, d, now := &counting{}, deadSpace{}, time.Unix(1000, 0)
+	for _, c := range []struct {
+		after time.Duration
+		want  int64
+	}{{0, 1}, {9 * time.Minute, 1}, {time.Minute, 2}} {
+		now = now.Add(c.after)
+		if got, found := d.read(store, now); got != c.want || !found {
+			t.Errorf("%d, %v, want %d", got, found, c.want)
+		}
+	}
+	store.err = chainstore.ErrClosed
+	if _, found := d.read(store, now.Add(time.Hour)); found {
+		t.Error("it is told by a store that is closed")
 	}
 }
