@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
@@ -20,14 +21,24 @@ func (s *Store) Space(ctx context.Context) (space chainstore.Space, err error) {
 	return space, err
 }
 
+// flushFor is how long Reclaim waits for reads that hold what was in memory.
+const flushFor = 30 * time.Second
+
 // Reclaim makes tables of what is in memory, and merges all tables into the last level; see chainstore.Reclaimer.
 func (s *Store) Reclaim(ctx context.Context) error {
 	log, err := s.committer.Turn(ctx)
 	if err != nil {
 		return err
 	}
-	if err := s.source.DB.Flushed(ctx, log); err != nil && !errors.Is(err, badgerdb.ErrHeld) { // a read is open: what it needs stays
+	waiting, cancel := context.WithTimeout(ctx, flushFor)
+	defer cancel()
+	err = s.source.DB.Flushed(waiting, log)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil && !errors.Is(err, badgerdb.ErrHeld): // else a read is open, and what it needs stays
 		return fmt.Errorf("reclaim: %w", err)
+	default:
+		return s.source.DB.Reclaim(ctx)
 	}
-	return s.source.DB.Reclaim(ctx)
 }

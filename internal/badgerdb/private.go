@@ -70,6 +70,9 @@ func (p *private) mergeNext(level int) error {
 	return doCompact(p.levels, explicitMerge, compactionPriority{level: level, score: forced, adjusted: forced})
 }
 
+// isTaken tells whether mergeNext failed since Badger merges what it would take, or there is nothing to take: errFillTables, which Badger keeps to itself.
+func isTaken(err error) bool { return err.Error() == "Unable to fill tables" }
+
 const (
 	// explicitMerge stands for the number of the compactor in Badger's log: 0 alone may merge level 0 into itself.
 	explicitMerge = 176

@@ -94,9 +94,10 @@ const (
 	level0Patience = 10 * time.Second
 )
 
-// mergeStep merges one table of a level, or what overlaps of level 0, and rests.
+// mergeStep merges one table of a level, or what overlaps of level 0, and rests. Where Badger merges what it would take, it waits, and does nothing once
+// the level has none left.
 func (d *DB) mergeStep(ctx context.Context, level int) error {
-	for until := time.Now().Add(mergePatience); ; sleep(ctx, mergeAgain) {
+	for until := time.Now().Add(mergePatience); d.Levels()[level].NumTables > 0; sleep(ctx, mergeAgain) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -109,10 +110,11 @@ func (d *DB) mergeStep(ctx context.Context, level int) error {
 			d.restAfter(ctx, time.Since(begin))
 			return nil
 		}
-		if begin.After(until) {
+		if !isTaken(err) || begin.After(until) {
 			return fmt.Errorf("merge level %d: %w", level, err)
 		}
 	}
+	return nil
 }
 
 // restAfter rests after a step that took so long.

@@ -271,3 +271,15 @@ func TestBrinkWatchesWhatWasAsked(t *testing.T) {
 		t.Error("it still merges")
 	}
 }
+
+// A step of a level of which Badger has merged the last table meanwhile ends, and does not wait for another one.
+func TestReclaimOfNothing(t *testing.T) {
+	d := openCommitter(t, t.TempDir(), levelled())
+	defer d.Close()
+	for level := range d.Opts().MaxLevels - 1 {
+		if err := d.private.mergeNext(level); err == nil || !isTaken(err) {
+			t.Errorf("level %d: %v", level, err)
+		}
+		fatal(t, d.mergeStep(t.Context(), level))
+	}
+}
