@@ -13,7 +13,7 @@ import (
 
 // collectFlags say how long what nothing refers to is kept, and whether it is deleted by itself.
 type collectFlags struct {
-	Every time.Duration `name:"collect-every" default:"0s" env:"TRANSCRIPTD_COLLECT_EVERY" help:"Delete the nodes that no alias, no history and no grace keeps this often, in every namespace, for the first time an hour after the start or this long, whichever is shorter: at least 1m, such as 24h; 0s: never. See docs/operations.md."`
+	Every time.Duration `name:"collect-every" default:"0s" env:"TRANSCRIPTD_COLLECT_EVERY" help:"Delete the nodes that no alias, no history and no grace keeps this often, in every namespace, for the first time an hour after the start or this long, whichever is shorter: at least 1s, such as 24h; 0s: never. See docs/operations.md."`
 	Grace time.Duration `name:"collect-grace" default:"24h" env:"TRANSCRIPTD_COLLECT_GRACE" help:"Keep what was put, or put again, for this long and at most 12h more, whatever refers to it: 1m to 87600h. For calls of CollectGarbage that do not say how long, too."`
 	At    string        `name:"collect-at" placeholder:"HH:MM" env:"TRANSCRIPTD_COLLECT_AT" help:"Begin the first collection of --collect-every at this time of the day, in UTC, when few others call, such as 03:30. Default: an hour after the start."`
 	Dead  int64         `name:"reclaim-dead" default:"25" env:"TRANSCRIPTD_RECLAIM_DEAD" help:"Give space back behind a collection of --collect-every where this part of the store's files, in percent, or more is of what was deleted: 1 to 100; 0: never. Calls take longer meanwhile."`
@@ -22,8 +22,8 @@ type collectFlags struct {
 
 func (c *collectFlags) check() error {
 	switch {
-	case c.Every != 0 && c.Every < time.Minute:
-		return usagef("--collect-every must be 0s or at least 1m, is %s", c.Every)
+	case c.Every != 0 && c.Every < time.Second:
+		return usagef("--collect-every must be 0s or at least 1s, is %s", c.Every)
 	case c.Grace < time.Minute || c.Grace > server.MaxGrace:
 		return usagef("--collect-grace must be from 1m to %s, is %s", server.MaxGrace, c.Grace)
 	case c.Rate < 0:

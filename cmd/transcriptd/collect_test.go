@@ -83,7 +83,7 @@ func TestCollectsAtAnHour(t *testing.T) {
 	})
 	for flags, want := range map[collectFlags]string{
 		{Every: time.Hour, Grace: time.Hour, At: "25:00"}: "--collect-at", {Grace: time.Hour, At: "03:30"}: "--collect-every",
-		{Grace: time.Hour, Dead: 101}: "--reclaim-dead", {Every: time.Second, Grace: time.Hour}: "--collect-every", {}: "--collect-grace", {Grace: time.Hour, Rate: -1}: "--collect-rate",
+		{Grace: time.Hour, Dead: 101}: "--reclaim-dead", {Every: time.Millisecond, Grace: time.Hour}: "--collect-every", {}: "--collect-grace", {Grace: time.Hour, Rate: -1}: "--collect-rate",
 	} {
 		if err := flags.check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v", flags, err)
