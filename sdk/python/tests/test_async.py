@@ -55,6 +55,7 @@ def test_every_call(daemon: Daemon, namespace: str) -> None:
             assert [run.info.name async for run in client.alias_runs(open_only=True)] == []
             assert await client.delete_alias("a")
             assert [one.name async for one in client.delete_aliases(all=True)] == ["b"]
+            assert [report async for report in client.collect_garbage()][-1].done
 
     asyncio.run(calls())
 

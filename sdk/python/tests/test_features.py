@@ -42,6 +42,7 @@ ASKED: dict[str, Callable[[Client], Any]] = {
     "alias_revisions": lambda c: c.delete_alias("a", transcriptd.revision_is(1)),
     "archived_nodes": lambda c: c.put_archived(v1.ArchivedNode()),
     "backup": lambda c: c.restore(),
+    "collection": lambda c: list(c.collect_garbage()),
     "delete_aliases": lambda c: list(c.delete_aliases(prefix="a")),
     "get_nodes": lambda c: c.nodes(ID),
     "last_messages": lambda c: c.assemble(transcriptd.by_id(ID), last_messages=1),
@@ -63,6 +64,12 @@ def test_a_missing_feature_is_named(feature: str, between: Between, namespace: s
         asked = between.calls["ServerInfo"]
         client.server_info()
         assert between.calls["ServerInfo"] == asked
+
+
+def test_deletions_that_forget_are_of_a_feature() -> None:
+    assert needed("DeleteAlias", v1.DeleteAliasRequest(name="a", forget_history=True)) == {"collection"}
+    assert needed("DeleteAliases", v1.DeleteAliasesRequest(all=True, forget_history=True)) == {"collection", "delete_aliases"}
+    assert needed("DeleteAlias", v1.DeleteAliasRequest(name="a")) == set()
 
 
 def test_every_feature_of_the_server_is_known(daemon: Daemon) -> None:
@@ -88,4 +95,5 @@ def test_what_a_turn_does_needs_no_feature(between: Between, namespace: str) -> 
         assert len(thread.messages()) == 4
         thread.messages(v1.Policy())
         list(client.aliases())
+        client.delete_alias("m1")
         list(client.verify())

@@ -211,6 +211,49 @@ def test_settings_and_namespaces(client: Client, namespace: str) -> None:
     assert reports[-1].nodes_checked == 1
 
 
+def test_backup_and_restore(client: Client) -> None:
+    head = client.chat("1", transcriptd.system("s")).head
+    *_, last = client.backup()
+    assert last.done
+    assert (last.nodes, last.aliases, len(last.digest)) == (1, 1, 32)
+    state = v1.ArchiveAliasState(node=bytes.fromhex(head), revision=3)
+    state.began_at.FromSeconds(1)
+    archived = v1.ArchiveAlias(name="chat/2", states=[state], revision=3)
+    assert [client.restore(archived), client.restore(archived)] == [1, 0]
+    assert client.resolve("chat/2").alias.node_id == head
+
+
+def test_collections(daemon: Daemon, client: Client, namespace: str) -> None:
+    def collect(grace: datetime.timedelta | None = datetime.timedelta(0), **how: bool | int) -> int:
+        *_, last = client.collect_garbage(grace=grace, **how)  # type: ignore[arg-type]
+        assert last.done
+        return last.nodes
+
+    head = client.chat("1", transcriptd.system("s")).head
+    lone = client.put(transcriptd.user("nobody refers to it")).node_id
+    assert collect(None) == 0
+    assert collect(dry_run=True) == 1
+    assert client.node(by_id(lone)).messages
+    with Client(daemon.target, namespace=namespace + "-other") as other:
+        other.put(transcriptd.user("theirs"))
+        assert collect(max_nodes_per_second=1000) == 1
+        assert other.stats().nodes == 1
+    with pytest.raises(transcriptd.NodeNotFoundError):
+        client.node(by_id(lone))
+
+    assert client.delete_alias("chat/1") == head
+    assert collect() == 0
+    assert client.delete_alias("chat/1", forget_history=True) == ""
+    with pytest.raises(transcriptd.AliasNotFoundError):
+        list(client.history("chat/1"))
+    assert collect() == 1
+    client.put(transcriptd.user("hi"), aliases=[AliasUpdate("chat/2")])
+    assert [a.name for a in client.delete_aliases(prefix="chat/", forget_history=True)] == ["chat/2"]
+    *_, last = client.collect_garbage(whole_store=True, dry_run=True)
+    assert last.namespaces_collected > 1
+    assert collect() == 1
+
+
 def test_back_and_facts(client: Client) -> None:
     thread = client.chat("1", transcriptd.system("s"))
     for i in range(5):

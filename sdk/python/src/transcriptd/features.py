@@ -11,6 +11,7 @@ from . import v1
 
 _METHODS = {
     "Backup": "backup",
+    "CollectGarbage": "collection",
     "DeleteAliases": "delete_aliases",
     "GetNodes": "get_nodes",
     "PutArchivedNodes": "archived_nodes",
@@ -24,6 +25,8 @@ _FIELDS: dict[type[Message], dict[str, str]] = {
     v1.AliasMove: {"delete": "alias_deletes"},
     v1.ListAliasesRequest: {"order": "alias_order"},
     v1.AliasPrecondition: {"revision": "alias_revisions"},
+    v1.DeleteAliasRequest: {"forget_history": "collection"},
+    v1.DeleteAliasesRequest: {"forget_history": "collection"},
     v1.StreamAssembleRequest: dict.fromkeys(("last_messages", "last_bytes", "before"), "last_messages"),
     v1.MessageNote: dict.fromkeys(("model", "finish_reason", "input_tokens", "output_tokens", "cached_tokens", "attributes"), "note_costs"),
     v1.Part: {"opaque": "opaque_parts"},

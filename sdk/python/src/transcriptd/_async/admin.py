@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import AsyncIterator
 
 from .. import _check, v1
@@ -73,6 +74,41 @@ class Admin(Calls):
             yield report
         if not done:
             raise BadReplyError("the check was not finished")
+
+    async def collect_garbage(
+        self,
+        *,
+        whole_store: bool = False,
+        dry_run: bool = False,
+        grace: datetime.timedelta | None = None,
+        max_nodes_per_second: int = 0,
+    ) -> AsyncIterator[v1.CollectGarbageResponse]:
+        """Makes the server delete the nodes of the namespace that no alias, no history and no grace keeps, and yields its reports as they come.
+        An error ends it, and so does a caller who stops: what was deleted stays deleted, and another goes on with the rest.
+
+        `whole_store`: every namespace in turn. `dry_run` counts what would be deleted, and deletes nothing. `grace` is how long a node is kept
+        after it was put, whatever refers to it, in whole milliseconds; None: as the server is set. With none, timedelta(0), its time does not keep
+        a node, and one whose alias somebody is about to set may go. `max_nodes_per_second` bounds what is deleted, on average; 0: nothing does.
+        A server without the feature "collection" does not have it.
+        """
+        whole = _check.flag("whole_store", whole_store)
+        request = v1.CollectGarbageRequest(
+            namespace="" if whole else self.namespace,
+            scope=v1.SCOPE_STORE if whole else v1.SCOPE_UNSPECIFIED,
+            dry_run=_check.flag("dry_run", dry_run),
+            max_nodes_per_second=_check.number("max_nodes_per_second", max_nodes_per_second, most=_INT64),
+        )
+        if grace is not None:
+            if not isinstance(grace, datetime.timedelta):
+                raise TypeError(f"grace must be a datetime.timedelta, not {type(grace).__name__}")
+            request.grace.FromTimedelta(grace)
+        done = False
+        async for received in self._stream("CollectGarbage", request):
+            report = decoded(received, v1.CollectGarbageResponse)
+            done = report.done
+            yield report
+        if not done:
+            raise BadReplyError("the collection was not finished")
 
     async def backup(
         self,

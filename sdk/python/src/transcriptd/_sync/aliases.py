@@ -36,27 +36,40 @@ class Aliases(Calls):
         reply, unsure = self._call("Alias", request, v1.AliasResponse, repeatable_moves(wire))
         return list(reply.aliases), unsure
 
-    def delete_alias(self, name: str, condition: Condition | None = None) -> str:
+    def delete_alias(self, name: str, condition: Condition | None = None, *, forget_history: bool = False) -> str:
         """Deletes an alias; its nodes and its history stay. Gives the node that it pointed to, empty where there was none; after a repeat
         it may be empty although this call deleted it.
 
-        Where its reply is lost it is repeated only with revision_is or head_is: otherwise the repeat could delete what others set since.
-        Errors: AliasNotFoundError with must_exist, AliasMovedError with head_is and revision_is.
+        `forget_history` deletes the history, too, also where the alias is deleted already: then nothing of the name keeps a node from
+        collect_garbage. Where its reply is lost it is repeated only with revision_is or head_is: otherwise the repeat could delete what
+        others set since. Errors: AliasNotFoundError with must_exist, AliasMovedError with head_is and revision_is.
         """
-        request = v1.DeleteAliasRequest(namespace=self.namespace, name=_check.text("name", name), precondition=precondition(condition))
+        request = v1.DeleteAliasRequest(
+            namespace=self.namespace,
+            name=_check.text("name", name),
+            precondition=precondition(condition),
+            forget_history=_check.flag("forget_history", forget_history),
+        )
         repeatable = repeatable_delete(request.precondition)
         reply, _ = self._call("DeleteAlias", request, v1.DeleteAliasResponse, repeatable)
         return reply.previous_id
 
     def delete_aliases(
-        self, *, prefix: str = "", all: bool = False, moved_before: datetime.datetime | None = None, dry_run: bool = False
+        self,
+        *,
+        prefix: str = "",
+        all: bool = False,
+        moved_before: datetime.datetime | None = None,
+        dry_run: bool = False,
+        forget_history: bool = False,
     ) -> Iterator[v1.AliasInfo]:
         """Deletes aliases in the order of their names, page after page as the caller iterates, and yields each as it was. Aliases behind
         that where the caller stops stay. Nodes and histories stay, and so does what others move meanwhile.
 
         `prefix`: those whose names begin so. `all`: every alias of the namespace. One of them is required, else InvalidFieldError.
         `moved_before`, a time with a zone: only those that were created or last moved before, by the server's clock; without, those that
-        are there when the deletion begins. `dry_run`: tells what would be deleted, and deletes nothing.
+        are there when the deletion begins. `dry_run`: tells what would be deleted, and deletes nothing. `forget_history` deletes their
+        histories, too, as delete_alias does.
 
         A page whose reply is lost is asked for again: then what it deleted may not be yielded. An error ends it; to go on, delete again
         with the same `moved_before`.
@@ -66,6 +79,7 @@ class Aliases(Calls):
         request = v1.DeleteAliasesRequest(
             namespace=self.namespace,
             dry_run=_check.flag("dry_run", dry_run),
+            forget_history=_check.flag("forget_history", forget_history),
             page_size=PAGE_SIZE,
             moved_before=None if moved_before is None else timestamp("moved_before", moved_before),
         )

@@ -16,12 +16,13 @@ from ..connection import Settings
 from ..errors import BadReplyError, MalformedRequestError, TranscriptError, UnsupportedError, may_have_happened
 from ..features import needed
 from ..retry import Pauses, callers_deadline, may_repeat, transient
+from ..v1 import admin_service_pb2
 from .runtime import Runtime
 
 Reply = TypeVar("Reply", bound=Message)
 T = TypeVar("T")
 
-_ADMIN = {"NamespaceStats", "SetNamespace", "Verify"}
+_ADMIN = frozenset(admin_service_pb2.DESCRIPTOR.services_by_name["AdminService"].methods_by_name)
 
 PAGE_SIZE = 1000  # the entries that a page is asked for: the most that the server gives
 

@@ -1,5 +1,6 @@
 import datetime
 
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
@@ -30,6 +31,14 @@ class ProblemKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     PROBLEM_KIND_ALIAS: _ClassVar[ProblemKind]
     PROBLEM_KIND_SETTINGS: _ClassVar[ProblemKind]
     PROBLEM_KIND_LAST_PUT: _ClassVar[ProblemKind]
+
+class CollectPhase(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    COLLECT_PHASE_UNSPECIFIED: _ClassVar[CollectPhase]
+    COLLECT_PHASE_QUEUED: _ClassVar[CollectPhase]
+    COLLECT_PHASE_MARKING: _ClassVar[CollectPhase]
+    COLLECT_PHASE_HELD: _ClassVar[CollectPhase]
+    COLLECT_PHASE_SWEEPING: _ClassVar[CollectPhase]
 SCOPE_UNSPECIFIED: Scope
 SCOPE_NAMESPACE: Scope
 SCOPE_STORE: Scope
@@ -45,6 +54,11 @@ PROBLEM_KIND_COUNTERS: ProblemKind
 PROBLEM_KIND_ALIAS: ProblemKind
 PROBLEM_KIND_SETTINGS: ProblemKind
 PROBLEM_KIND_LAST_PUT: ProblemKind
+COLLECT_PHASE_UNSPECIFIED: CollectPhase
+COLLECT_PHASE_QUEUED: CollectPhase
+COLLECT_PHASE_MARKING: CollectPhase
+COLLECT_PHASE_HELD: CollectPhase
+COLLECT_PHASE_SWEEPING: CollectPhase
 
 class NamespaceStatsRequest(_message.Message):
     __slots__ = ("namespace",)
@@ -236,3 +250,39 @@ class ArchiveAliasState(_message.Message):
     began_at: _timestamp_pb2.Timestamp
     revision: int
     def __init__(self, node: _Optional[bytes] = ..., began_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revision: _Optional[int] = ...) -> None: ...
+
+class CollectGarbageRequest(_message.Message):
+    __slots__ = ("namespace", "scope", "dry_run", "grace", "max_nodes_per_second")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    SCOPE_FIELD_NUMBER: _ClassVar[int]
+    DRY_RUN_FIELD_NUMBER: _ClassVar[int]
+    GRACE_FIELD_NUMBER: _ClassVar[int]
+    MAX_NODES_PER_SECOND_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    scope: Scope
+    dry_run: bool
+    grace: _duration_pb2.Duration
+    max_nodes_per_second: int
+    def __init__(self, namespace: _Optional[str] = ..., scope: _Optional[_Union[Scope, str]] = ..., dry_run: bool = ..., grace: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_nodes_per_second: _Optional[int] = ...) -> None: ...
+
+class CollectGarbageResponse(_message.Message):
+    __slots__ = ("nodes", "messages", "message_bytes", "alias_states", "phase", "progress", "namespace", "namespaces_collected", "done")
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    ALIAS_STATES_FIELD_NUMBER: _ClassVar[int]
+    PHASE_FIELD_NUMBER: _ClassVar[int]
+    PROGRESS_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACES_COLLECTED_FIELD_NUMBER: _ClassVar[int]
+    DONE_FIELD_NUMBER: _ClassVar[int]
+    nodes: int
+    messages: int
+    message_bytes: int
+    alias_states: int
+    phase: CollectPhase
+    progress: float
+    namespace: str
+    namespaces_collected: int
+    done: bool
+    def __init__(self, nodes: _Optional[int] = ..., messages: _Optional[int] = ..., message_bytes: _Optional[int] = ..., alias_states: _Optional[int] = ..., phase: _Optional[_Union[CollectPhase, str]] = ..., progress: _Optional[float] = ..., namespace: _Optional[str] = ..., namespaces_collected: _Optional[int] = ..., done: bool = ...) -> None: ...

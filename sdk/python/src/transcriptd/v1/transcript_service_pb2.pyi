@@ -433,14 +433,16 @@ class AliasResponse(_message.Message):
     def __init__(self, aliases: _Optional[_Iterable[_Union[AliasResult, _Mapping]]] = ...) -> None: ...
 
 class DeleteAliasRequest(_message.Message):
-    __slots__ = ("namespace", "name", "precondition")
+    __slots__ = ("namespace", "name", "precondition", "forget_history")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     PRECONDITION_FIELD_NUMBER: _ClassVar[int]
+    FORGET_HISTORY_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     name: str
     precondition: AliasPrecondition
-    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ..., precondition: _Optional[_Union[AliasPrecondition, _Mapping]] = ...) -> None: ...
+    forget_history: bool
+    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ..., precondition: _Optional[_Union[AliasPrecondition, _Mapping]] = ..., forget_history: bool = ...) -> None: ...
 
 class DeleteAliasResponse(_message.Message):
     __slots__ = ("deleted", "previous_id", "revision")
@@ -453,7 +455,7 @@ class DeleteAliasResponse(_message.Message):
     def __init__(self, deleted: bool = ..., previous_id: _Optional[str] = ..., revision: _Optional[int] = ...) -> None: ...
 
 class DeleteAliasesRequest(_message.Message):
-    __slots__ = ("namespace", "prefix", "all", "moved_before", "dry_run", "page_size", "page_token")
+    __slots__ = ("namespace", "prefix", "all", "moved_before", "dry_run", "page_size", "page_token", "forget_history")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     PREFIX_FIELD_NUMBER: _ClassVar[int]
     ALL_FIELD_NUMBER: _ClassVar[int]
@@ -461,6 +463,7 @@ class DeleteAliasesRequest(_message.Message):
     DRY_RUN_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    FORGET_HISTORY_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     prefix: str
     all: bool
@@ -468,7 +471,8 @@ class DeleteAliasesRequest(_message.Message):
     dry_run: bool
     page_size: int
     page_token: str
-    def __init__(self, namespace: _Optional[str] = ..., prefix: _Optional[str] = ..., all: bool = ..., moved_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., dry_run: bool = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+    forget_history: bool
+    def __init__(self, namespace: _Optional[str] = ..., prefix: _Optional[str] = ..., all: bool = ..., moved_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., dry_run: bool = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., forget_history: bool = ...) -> None: ...
 
 class DeleteAliasesResponse(_message.Message):
     __slots__ = ("aliases", "moved_before", "next_page_token")
