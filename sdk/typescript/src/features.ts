@@ -16,6 +16,7 @@ import type { ServerInfoResponse } from "./gen/transcript/v1/transcript_service_
 /** The features of methods, by name. */
 const METHODS: Readonly<Record<string, string>> = {
   Backup: "backup",
+  CollectGarbage: "collection",
   DeleteAliases: "delete_aliases",
   GetNodes: "get_nodes",
   PutArchivedNodes: "archived_nodes",
@@ -30,6 +31,8 @@ const FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   AliasMove: { delete: "alias_deletes" },
   ListAliasesRequest: { order: "alias_order" },
   AliasPrecondition: { revision: "alias_revisions" },
+  DeleteAliasRequest: { forget_history: "collection" },
+  DeleteAliasesRequest: { forget_history: "collection" },
   StreamAssembleRequest: { last_messages: "last_messages", last_bytes: "last_messages", before: "last_messages" },
   MessageNote: {
     model: "note_costs",

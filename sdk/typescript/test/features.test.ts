@@ -15,6 +15,7 @@ function older(code: Code, reason: string, features: readonly string[] = []): Fa
     throw refusal(code, reason);
   };
   const methods = [
+    "DeleteAlias",
     "PutNode",
     "PutArchivedNodes",
     "StreamAssemble",
@@ -43,6 +44,7 @@ await suite("features", async () => {
     await rejects(client.putArchived([{}]), "archived_nodes");
     await rejects(client.restore([]), "backup");
     await rejects(client.backup().next(), "backup");
+    await rejects(client.collectGarbage().next(), "collection");
     await rejects(client.namespaces().next(), "namespaces");
     await rejects(client.deleteAliases({ prefix: "a/" }).next(), "delete_aliases");
   });
@@ -55,6 +57,11 @@ await suite("features", async () => {
       "alias_revisions",
     );
     await rejects(client.put({ messages: [user("hi")], notes: [{ model: "m" }] }), "note_costs");
+    await rejects(client.deleteAlias("a", undefined, { forgetHistory: true }), "collection");
+    await rejects(
+      client.deleteAliases({ all: true, forgetHistory: true, movedBefore: new Date(0) }).next(),
+      "collection, delete_aliases",
+    );
     const query = { view: View.CONVERSATION, policy: policies.coding() };
     await rejects(client.assemble(byId(HEAD), query), "presets");
     await rejects(client.frames(byId(HEAD), { lastMessages: 3 }).next(), "last_messages");
@@ -67,6 +74,7 @@ await suite("features", async () => {
     await assert.rejects(client.put({ messages: [user("hi")] }), malformed);
     await assert.rejects(client.put({ messages: [user("hi")], notes: [{ model: "m" }] }), malformed);
     await assert.rejects(client.resolve("a"), malformed);
+    await assert.rejects(client.deleteAlias("a"), malformed);
   });
 
   await test("no field of a feature is sent that nobody asked for", async () => {

@@ -27,6 +27,7 @@ import {
   variableKey,
   View,
   type AliasInfo,
+  type Collection,
   type Message,
   type Reason,
 } from "../src/index.js";
@@ -271,6 +272,37 @@ await suite("the rest of the service", { concurrency: false }, async () => {
     const last = (await all(client.verify())).at(-1);
     assert.deepEqual([last?.done, last?.nodesChecked, last?.problemsFound], [true, 1n, 0n]);
     assert.ok((await all(client.verify({ wholeStore: true }))).at(-1)?.done);
+  });
+
+  await test("collections, and histories that are forgotten", async () => {
+    const collect = async (collection: Collection): Promise<bigint | undefined> => {
+      const last = (await all(client.collectGarbage({ graceMs: 0, ...collection }))).at(-1);
+      assert.equal(last?.done, true);
+      return last.nodes;
+    };
+    const { head } = await client.chat("1", system("s"));
+    const { nodeId: lone } = await client.put({ messages: [user("nobody refers to it")] });
+    assert.equal(await collect({ graceMs: undefined }), 0n);
+    assert.equal(await collect({ dryRun: true }), 1n);
+    await client.node(byId(lone));
+    await using other = connect(daemon.target, { namespace: `${namespace}-other` });
+    await other.put({ messages: [user("theirs")] });
+    assert.equal(await collect({ maxNodesPerSecond: 1000n }), 1n);
+    await assert.rejects(client.node(byId(lone)), (error) => isReason(error, "NODE_NOT_FOUND"));
+    assert.equal((await other.stats()).nodes, 1n);
+
+    assert.equal(await client.deleteAlias("chat/1"), head);
+    assert.equal(await collect({}), 0n);
+    assert.equal(await client.deleteAlias("chat/1", undefined, { forgetHistory: true }), "");
+    await assert.rejects(all(client.history("chat/1")), (error) => isReason(error, "ALIAS_NOT_FOUND"));
+    assert.equal(await collect({}), 1n);
+    await client.put({ messages: [user("hi")], aliases: [{ name: "chat/2" }] });
+    assert.deepEqual(await names(client.deleteAliases({ prefix: "chat/", forgetHistory: true })), ["chat/2"]);
+    const dry = (await all(client.collectGarbage({ wholeStore: true, dryRun: true }))).at(-1);
+    assert.ok(dry !== undefined && dry.namespacesCollected > 1n);
+    assert.equal(await collect({}), 1n);
+    await assert.rejects(collect({ graceMs: -1 }), RangeError);
+    await assert.rejects(collect({ graceMs: 1.5 }), RangeError);
   });
 
   await test("a view from its end, and facts of nodes", async () => {

@@ -1,11 +1,13 @@
 // What a namespace holds and may hold.
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { durationFromMs } from "@bufbuild/protobuf/wkt";
 
 import { scopeOf, type CallOptions } from "../call.js";
 import { fault } from "../errors.js";
 import {
   BackupRequestSchema,
+  CollectGarbageRequestSchema,
   NamespaceSettingsSchema,
   RestoreRequestSchema,
   Scope as Whole,
@@ -14,6 +16,7 @@ import {
   type ArchiveAliasSchema,
   type ArchiveNamespaceSchema,
   type BackupResponse,
+  type CollectGarbageResponse,
   type NamespaceStatsResponse,
   type SetNamespaceResponse,
   type VerifyResponse,
@@ -32,6 +35,21 @@ export interface Check {
   readonly cursor?: string | undefined;
   /** Bounds what the server reads of its store, on average. */
   readonly maxBytesPerSecond?: bigint | undefined;
+}
+
+/** What collectGarbage is to delete, and how; without any of it all of the Client's namespace that nothing keeps, with the server's grace. */
+export interface Collection {
+  /** Collects every namespace in turn. */
+  readonly wholeStore?: boolean | undefined;
+  /** Counts what would be deleted, and deletes nothing. */
+  readonly dryRun?: boolean | undefined;
+  /**
+   * How many milliseconds a node is kept after it was put, whatever refers to it; without, as the server is set. 0: its time does not keep a node,
+   * and one whose alias somebody is about to set may go.
+   */
+  readonly graceMs?: number | undefined;
+  /** Bounds what is deleted, on average. */
+  readonly maxNodesPerSecond?: bigint | undefined;
 }
 
 /** What backup is to write, and how; without any of it all that the Client's namespace has, as fast as it goes. */
@@ -112,6 +130,36 @@ export abstract class Administration extends Compactions {
     }
     if (!done) {
       throw fault("BAD_REPLY", "the check was not finished");
+    }
+  }
+
+  /**
+   * Makes the server delete the nodes of the namespace, or store, that no alias, no history and no grace keeps, and gives its reports as they
+   * come. After an error, and after a caller who stops, what was deleted stays deleted, and another goes on with the rest. A server without the
+   * feature "collection" does not have it.
+   */
+  async *collectGarbage(
+    collection: Collection = {},
+    options?: CallOptions,
+  ): AsyncGenerator<CollectGarbageResponse, void, undefined> {
+    const { wholeStore = false, dryRun = false, graceMs, maxNodesPerSecond = 0n } = collection;
+    if (graceMs !== undefined && !(Number.isSafeInteger(graceMs) && graceMs >= 0)) {
+      throw new RangeError("graceMs must be a whole number of milliseconds, 0 or more");
+    }
+    const request = create(CollectGarbageRequestSchema, {
+      namespace: wholeStore ? "" : this.namespace,
+      scope: wholeStore ? Whole.STORE : Whole.UNSPECIFIED,
+      dryRun,
+      ...(graceMs !== undefined && { grace: durationFromMs(graceMs) }),
+      maxNodesPerSecond,
+    });
+    let done = false;
+    for await (const report of this.caller.stream(scopeOf(options), (o) => this.admin.collectGarbage(request, o))) {
+      ({ done } = report);
+      yield report;
+    }
+    if (!done) {
+      throw fault("BAD_REPLY", "the collection was not finished");
     }
   }
 

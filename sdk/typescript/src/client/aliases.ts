@@ -35,6 +35,8 @@ export interface AliasDeletion {
   readonly movedBefore?: Date | undefined;
   /** Tells what would be deleted, and deletes nothing. */
   readonly dryRun?: boolean | undefined;
+  /** Deletes their histories, too, as deleteAlias does. */
+  readonly forgetHistory?: boolean | undefined;
 }
 
 /** A choice of aliases; without any of it all of them, in the order of the names' bytes. */
@@ -82,15 +84,21 @@ export abstract class Aliases extends Base {
 
   /**
    * Deletes an alias; its nodes and its history stay. Gives the id that the alias pointed to, "" where there was none; after a repeat it may be
-   * "" although this call deleted it. Where its reply is lost it is repeated only with revisionIs, headIs or headAt: otherwise the repeat could
-   * delete what others set since. Errors: ALIAS_NOT_FOUND with mustExist, ALIAS_MOVED with headIs and revisionIs.
+   * "" although this call deleted it. forgetHistory deletes the history, too, also where the alias is deleted already: then nothing of the name
+   * keeps a node from collectGarbage. Where the reply is lost the call is repeated only with revisionIs, headIs or headAt: otherwise the repeat
+   * could delete what others set since. Errors: ALIAS_NOT_FOUND with mustExist, ALIAS_MOVED with headIs and revisionIs.
    */
-  async deleteAlias(name: string, condition?: Condition, options?: CallOptions): Promise<string> {
+  async deleteAlias(
+    name: string,
+    condition?: Condition,
+    options?: CallOptions & { readonly forgetHistory?: boolean | undefined },
+  ): Promise<string> {
     const only = precondition(condition);
     const request = create(DeleteAliasRequestSchema, {
       namespace: this.namespace,
       name: mustBeString("name", name),
       ...(only !== undefined && { precondition: only }),
+      forgetHistory: options?.forgetHistory ?? false,
     });
     const { reply } = await this.caller.unary(scopeOf(options), when(repeatableDelete(only)), (o) =>
       this.rpc.deleteAlias(request, o),
@@ -104,7 +112,7 @@ export abstract class Aliases extends Base {
    * After an error delete again with the same movedBefore. INVALID_FIELD where neither prefix nor all is set.
    */
   async *deleteAliases(deletion: AliasDeletion, options?: CallOptions): AsyncGenerator<AliasInfo, void, undefined> {
-    const { prefix, all = false, movedBefore, dryRun = false } = deletion;
+    const { prefix, all = false, movedBefore, dryRun = false, forgetHistory = false } = deletion;
     if (all && prefix !== undefined) {
       throw new TypeError("a deletion of all has no prefix");
     }
@@ -114,6 +122,7 @@ export abstract class Aliases extends Base {
       scope: all ? { case: "all", value: true } : { case: "prefix", value: prefix ?? "" },
       ...(movedBefore !== undefined && { movedBefore: timestampFromDate(movedBefore) }),
       dryRun,
+      forgetHistory,
       pageSize: PAGE_SIZE,
     });
     request.movedBefore ??= await this.beginsNow(request, scope);

@@ -4,15 +4,15 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file transcript/v1/admin_service.proto.
  */
 export const file_transcript_v1_admin_service: GenFile = /*@__PURE__*/
-  fileDesc("CiF0cmFuc2NyaXB0L3YxL2FkbWluX3NlcnZpY2UucHJvdG8SDXRyYW5zY3JpcHQudjEiKgoVTmFtZXNwYWNlU3RhdHNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCSLOAQoWTmFtZXNwYWNlU3RhdHNSZXNwb25zZRINCgVub2RlcxgBIAEoAxIQCghtZXNzYWdlcxgCIAEoAxIVCg1tZXNzYWdlX2J5dGVzGAMgASgDEg8KB2FsaWFzZXMYBCABKAMSDQoFcm9vdHMYBSABKAMSDQoFZm9ya3MYBiABKAMSMgoIc2V0dGluZ3MYByABKAsyIC50cmFuc2NyaXB0LnYxLk5hbWVzcGFjZVNldHRpbmdzEhkKEXNldHRpbmdzX3JldmlzaW9uGAggASgDIlYKEU5hbWVzcGFjZVNldHRpbmdzEhEKCW1heF9ub2RlcxgBIAEoAxIZChFtYXhfbWVzc2FnZV9ieXRlcxgCIAEoAxITCgttYXhfYWxpYXNlcxgDIAEoAyKAAQoTU2V0TmFtZXNwYWNlUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSMgoIc2V0dGluZ3MYAiABKAsyIC50cmFuc2NyaXB0LnYxLk5hbWVzcGFjZVNldHRpbmdzEhUKCHJldmlzaW9uGAMgASgDSACIAQFCCwoJX3JldmlzaW9uIlwKFFNldE5hbWVzcGFjZVJlc3BvbnNlEjIKCHNldHRpbmdzGAEgASgLMiAudHJhbnNjcmlwdC52MS5OYW1lc3BhY2VTZXR0aW5ncxIQCghyZXZpc2lvbhgCIAEoAyJ1Cg1WZXJpZnlSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZjdXJzb3IYAiABKAkSIwoFc2NvcGUYAyABKA4yFC50cmFuc2NyaXB0LnYxLlNjb3BlEhwKFG1heF9ieXRlc19wZXJfc2Vjb25kGAQgASgDIm4KDVZlcmlmeVByb2JsZW0SDwoHbm9kZV9pZBgBIAEoCRIPCgdwcm9ibGVtGAIgASgJEhEKCW5hbWVzcGFjZRgDIAEoCRIoCgRraW5kGAQgASgOMhoudHJhbnNjcmlwdC52MS5Qcm9ibGVtS2luZCLsAQoOVmVyaWZ5UmVzcG9uc2USFQoNbm9kZXNfY2hlY2tlZBgBIAEoAxIXCg9lbnRyaWVzX2NoZWNrZWQYAiABKAMSLgoIcHJvYmxlbXMYAyADKAsyHC50cmFuc2NyaXB0LnYxLlZlcmlmeVByb2JsZW0SFgoOcHJvYmxlbXNfZm91bmQYBCABKAMSDAoEZG9uZRgFIAEoCBIRCgluYW1lc3BhY2UYBiABKAkSGgoSbmFtZXNwYWNlc19jaGVja2VkGAcgASgDEhUKDWZpbGVzX2NoZWNrZWQYCCABKAMSDgoGY3Vyc29yGAkgASgJItIBCg1CYWNrdXBSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIjCgVzY29wZRgCIAEoDjIULnRyYW5zY3JpcHQudjEuU2NvcGUSFAoMc2luY2VfY3Vyc29yGAMgASgMEhQKDHNpbmNlX2RpZ2VzdBgEIAEoDBIcChRtYXhfYnl0ZXNfcGVyX3NlY29uZBgFIAEoAxIXCg9jb250aW51ZV9jdXJzb3IYBiABKAwSFwoPY29udGludWVfZGlnZXN0GAcgASgMEg0KBXBsYWluGAggASgIIlwKDkJhY2t1cFJlc3BvbnNlEgwKBGRhdGEYASABKAwSDQoFbm9kZXMYAiABKAMSDwoHYWxpYXNlcxgDIAEoAxIMCgRkb25lGAQgASgIEg4KBmRpZ2VzdBgFIAEoDCKEAQoOUmVzdG9yZVJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEjEKCGFyY2hpdmVkGAIgASgLMh8udHJhbnNjcmlwdC52MS5BcmNoaXZlTmFtZXNwYWNlEiwKB2FsaWFzZXMYAyADKAsyGy50cmFuc2NyaXB0LnYxLkFyY2hpdmVBbGlhcyImCg9SZXN0b3JlUmVzcG9uc2USEwoLYWxpYXNlc19zZXQYASABKAMihwEKEEFyY2hpdmVOYW1lc3BhY2USDAoEbmFtZRgBIAEoCRIyCghzZXR0aW5ncxgCIAEoCzIgLnRyYW5zY3JpcHQudjEuTmFtZXNwYWNlU2V0dGluZ3MSGQoRc2V0dGluZ3NfcmV2aXNpb24YAyABKAMSFgoOcmV2aXNpb25fZmxvb3IYBCABKAMiyAEKDEFyY2hpdmVBbGlhcxIMCgRuYW1lGAEgASgJEjAKBnN0YXRlcxgCIAMoCzIgLnRyYW5zY3JpcHQudjEuQXJjaGl2ZUFsaWFzU3RhdGUSNwoGbGFiZWxzGAMgAygLMicudHJhbnNjcmlwdC52MS5BcmNoaXZlQWxpYXMuTGFiZWxzRW50cnkSEAoIcmV2aXNpb24YBCABKAMaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJhChFBcmNoaXZlQWxpYXNTdGF0ZRIMCgRub2RlGAEgASgMEiwKCGJlZ2FuX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghyZXZpc2lvbhgDIAEoAypECgVTY29wZRIVChFTQ09QRV9VTlNQRUNJRklFRBAAEhMKD1NDT1BFX05BTUVTUEFDRRABEg8KC1NDT1BFX1NUT1JFEAIquwIKC1Byb2JsZW1LaW5kEhwKGFBST0JMRU1fS0lORF9VTlNQRUNJRklFRBAAEhUKEVBST0JMRU1fS0lORF9GSUxFEAESFgoSUFJPQkxFTV9LSU5EX1NUT1JFEAISFgoSUFJPQkxFTV9LSU5EX1NUUkFZEAMSFQoRUFJPQkxFTV9LSU5EX05PREUQBBIYChRQUk9CTEVNX0tJTkRfQ09OVEVOVBAFEhUKEVBST0JMRU1fS0lORF9GT0xEEAYSFgoSUFJPQkxFTV9LSU5EX0lOREVYEAcSGQoVUFJPQkxFTV9LSU5EX0NPVU5URVJTEAgSFgoSUFJPQkxFTV9LSU5EX0FMSUFTEAkSGQoVUFJPQkxFTV9LSU5EX1NFVFRJTkdTEAoSGQoVUFJPQkxFTV9LSU5EX0xBU1RfUFVUEAsyogMKDEFkbWluU2VydmljZRJdCg5OYW1lc3BhY2VTdGF0cxIkLnRyYW5zY3JpcHQudjEuTmFtZXNwYWNlU3RhdHNSZXF1ZXN0GiUudHJhbnNjcmlwdC52MS5OYW1lc3BhY2VTdGF0c1Jlc3BvbnNlElcKDFNldE5hbWVzcGFjZRIiLnRyYW5zY3JpcHQudjEuU2V0TmFtZXNwYWNlUmVxdWVzdBojLnRyYW5zY3JpcHQudjEuU2V0TmFtZXNwYWNlUmVzcG9uc2USRwoGVmVyaWZ5EhwudHJhbnNjcmlwdC52MS5WZXJpZnlSZXF1ZXN0Gh0udHJhbnNjcmlwdC52MS5WZXJpZnlSZXNwb25zZTABEkcKBkJhY2t1cBIcLnRyYW5zY3JpcHQudjEuQmFja3VwUmVxdWVzdBodLnRyYW5zY3JpcHQudjEuQmFja3VwUmVzcG9uc2UwARJICgdSZXN0b3JlEh0udHJhbnNjcmlwdC52MS5SZXN0b3JlUmVxdWVzdBoeLnRyYW5zY3JpcHQudjEuUmVzdG9yZVJlc3BvbnNlQkNaQWdpdGh1Yi5jb20vdHJhbnNjcmlwdGQvdHJhbnNjcmlwdGQvZ2VuL3RyYW5zY3JpcHQvdjE7dHJhbnNjcmlwdHYxYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("CiF0cmFuc2NyaXB0L3YxL2FkbWluX3NlcnZpY2UucHJvdG8SDXRyYW5zY3JpcHQudjEiKgoVTmFtZXNwYWNlU3RhdHNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCSLOAQoWTmFtZXNwYWNlU3RhdHNSZXNwb25zZRINCgVub2RlcxgBIAEoAxIQCghtZXNzYWdlcxgCIAEoAxIVCg1tZXNzYWdlX2J5dGVzGAMgASgDEg8KB2FsaWFzZXMYBCABKAMSDQoFcm9vdHMYBSABKAMSDQoFZm9ya3MYBiABKAMSMgoIc2V0dGluZ3MYByABKAsyIC50cmFuc2NyaXB0LnYxLk5hbWVzcGFjZVNldHRpbmdzEhkKEXNldHRpbmdzX3JldmlzaW9uGAggASgDIlYKEU5hbWVzcGFjZVNldHRpbmdzEhEKCW1heF9ub2RlcxgBIAEoAxIZChFtYXhfbWVzc2FnZV9ieXRlcxgCIAEoAxITCgttYXhfYWxpYXNlcxgDIAEoAyKAAQoTU2V0TmFtZXNwYWNlUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSMgoIc2V0dGluZ3MYAiABKAsyIC50cmFuc2NyaXB0LnYxLk5hbWVzcGFjZVNldHRpbmdzEhUKCHJldmlzaW9uGAMgASgDSACIAQFCCwoJX3JldmlzaW9uIlwKFFNldE5hbWVzcGFjZVJlc3BvbnNlEjIKCHNldHRpbmdzGAEgASgLMiAudHJhbnNjcmlwdC52MS5OYW1lc3BhY2VTZXR0aW5ncxIQCghyZXZpc2lvbhgCIAEoAyJ1Cg1WZXJpZnlSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZjdXJzb3IYAiABKAkSIwoFc2NvcGUYAyABKA4yFC50cmFuc2NyaXB0LnYxLlNjb3BlEhwKFG1heF9ieXRlc19wZXJfc2Vjb25kGAQgASgDIm4KDVZlcmlmeVByb2JsZW0SDwoHbm9kZV9pZBgBIAEoCRIPCgdwcm9ibGVtGAIgASgJEhEKCW5hbWVzcGFjZRgDIAEoCRIoCgRraW5kGAQgASgOMhoudHJhbnNjcmlwdC52MS5Qcm9ibGVtS2luZCLsAQoOVmVyaWZ5UmVzcG9uc2USFQoNbm9kZXNfY2hlY2tlZBgBIAEoAxIXCg9lbnRyaWVzX2NoZWNrZWQYAiABKAMSLgoIcHJvYmxlbXMYAyADKAsyHC50cmFuc2NyaXB0LnYxLlZlcmlmeVByb2JsZW0SFgoOcHJvYmxlbXNfZm91bmQYBCABKAMSDAoEZG9uZRgFIAEoCBIRCgluYW1lc3BhY2UYBiABKAkSGgoSbmFtZXNwYWNlc19jaGVja2VkGAcgASgDEhUKDWZpbGVzX2NoZWNrZWQYCCABKAMSDgoGY3Vyc29yGAkgASgJItIBCg1CYWNrdXBSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIjCgVzY29wZRgCIAEoDjIULnRyYW5zY3JpcHQudjEuU2NvcGUSFAoMc2luY2VfY3Vyc29yGAMgASgMEhQKDHNpbmNlX2RpZ2VzdBgEIAEoDBIcChRtYXhfYnl0ZXNfcGVyX3NlY29uZBgFIAEoAxIXCg9jb250aW51ZV9jdXJzb3IYBiABKAwSFwoPY29udGludWVfZGlnZXN0GAcgASgMEg0KBXBsYWluGAggASgIIlwKDkJhY2t1cFJlc3BvbnNlEgwKBGRhdGEYASABKAwSDQoFbm9kZXMYAiABKAMSDwoHYWxpYXNlcxgDIAEoAxIMCgRkb25lGAQgASgIEg4KBmRpZ2VzdBgFIAEoDCKEAQoOUmVzdG9yZVJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEjEKCGFyY2hpdmVkGAIgASgLMh8udHJhbnNjcmlwdC52MS5BcmNoaXZlTmFtZXNwYWNlEiwKB2FsaWFzZXMYAyADKAsyGy50cmFuc2NyaXB0LnYxLkFyY2hpdmVBbGlhcyImCg9SZXN0b3JlUmVzcG9uc2USEwoLYWxpYXNlc19zZXQYASABKAMihwEKEEFyY2hpdmVOYW1lc3BhY2USDAoEbmFtZRgBIAEoCRIyCghzZXR0aW5ncxgCIAEoCzIgLnRyYW5zY3JpcHQudjEuTmFtZXNwYWNlU2V0dGluZ3MSGQoRc2V0dGluZ3NfcmV2aXNpb24YAyABKAMSFgoOcmV2aXNpb25fZmxvb3IYBCABKAMiyAEKDEFyY2hpdmVBbGlhcxIMCgRuYW1lGAEgASgJEjAKBnN0YXRlcxgCIAMoCzIgLnRyYW5zY3JpcHQudjEuQXJjaGl2ZUFsaWFzU3RhdGUSNwoGbGFiZWxzGAMgAygLMicudHJhbnNjcmlwdC52MS5BcmNoaXZlQWxpYXMuTGFiZWxzRW50cnkSEAoIcmV2aXNpb24YBCABKAMaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJhChFBcmNoaXZlQWxpYXNTdGF0ZRIMCgRub2RlGAEgASgMEiwKCGJlZ2FuX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghyZXZpc2lvbhgDIAEoAyKoAQoVQ29sbGVjdEdhcmJhZ2VSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIjCgVzY29wZRgCIAEoDjIULnRyYW5zY3JpcHQudjEuU2NvcGUSDwoHZHJ5X3J1bhgDIAEoCBIoCgVncmFjZRgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIcChRtYXhfbm9kZXNfcGVyX3NlY29uZBgFIAEoAyLjAQoWQ29sbGVjdEdhcmJhZ2VSZXNwb25zZRINCgVub2RlcxgBIAEoAxIQCghtZXNzYWdlcxgCIAEoAxIVCg1tZXNzYWdlX2J5dGVzGAMgASgDEhQKDGFsaWFzX3N0YXRlcxgEIAEoAxIqCgVwaGFzZRgFIAEoDjIbLnRyYW5zY3JpcHQudjEuQ29sbGVjdFBoYXNlEhAKCHByb2dyZXNzGAYgASgBEhEKCW5hbWVzcGFjZRgHIAEoCRIcChRuYW1lc3BhY2VzX2NvbGxlY3RlZBgIIAEoAxIMCgRkb25lGAkgASgIKkQKBVNjb3BlEhUKEVNDT1BFX1VOU1BFQ0lGSUVEEAASEwoPU0NPUEVfTkFNRVNQQUNFEAESDwoLU0NPUEVfU1RPUkUQAiq7AgoLUHJvYmxlbUtpbmQSHAoYUFJPQkxFTV9LSU5EX1VOU1BFQ0lGSUVEEAASFQoRUFJPQkxFTV9LSU5EX0ZJTEUQARIWChJQUk9CTEVNX0tJTkRfU1RPUkUQAhIWChJQUk9CTEVNX0tJTkRfU1RSQVkQAxIVChFQUk9CTEVNX0tJTkRfTk9ERRAEEhgKFFBST0JMRU1fS0lORF9DT05URU5UEAUSFQoRUFJPQkxFTV9LSU5EX0ZPTEQQBhIWChJQUk9CTEVNX0tJTkRfSU5ERVgQBxIZChVQUk9CTEVNX0tJTkRfQ09VTlRFUlMQCBIWChJQUk9CTEVNX0tJTkRfQUxJQVMQCRIZChVQUk9CTEVNX0tJTkRfU0VUVElOR1MQChIZChVQUk9CTEVNX0tJTkRfTEFTVF9QVVQQCyqWAQoMQ29sbGVjdFBoYXNlEh0KGUNPTExFQ1RfUEhBU0VfVU5TUEVDSUZJRUQQABIYChRDT0xMRUNUX1BIQVNFX1FVRVVFRBABEhkKFUNPTExFQ1RfUEhBU0VfTUFSS0lORxACEhYKEkNPTExFQ1RfUEhBU0VfSEVMRBADEhoKFkNPTExFQ1RfUEhBU0VfU1dFRVBJTkcQBDKDBAoMQWRtaW5TZXJ2aWNlEl0KDk5hbWVzcGFjZVN0YXRzEiQudHJhbnNjcmlwdC52MS5OYW1lc3BhY2VTdGF0c1JlcXVlc3QaJS50cmFuc2NyaXB0LnYxLk5hbWVzcGFjZVN0YXRzUmVzcG9uc2USVwoMU2V0TmFtZXNwYWNlEiIudHJhbnNjcmlwdC52MS5TZXROYW1lc3BhY2VSZXF1ZXN0GiMudHJhbnNjcmlwdC52MS5TZXROYW1lc3BhY2VSZXNwb25zZRJHCgZWZXJpZnkSHC50cmFuc2NyaXB0LnYxLlZlcmlmeVJlcXVlc3QaHS50cmFuc2NyaXB0LnYxLlZlcmlmeVJlc3BvbnNlMAESRwoGQmFja3VwEhwudHJhbnNjcmlwdC52MS5CYWNrdXBSZXF1ZXN0Gh0udHJhbnNjcmlwdC52MS5CYWNrdXBSZXNwb25zZTABEkgKB1Jlc3RvcmUSHS50cmFuc2NyaXB0LnYxLlJlc3RvcmVSZXF1ZXN0Gh4udHJhbnNjcmlwdC52MS5SZXN0b3JlUmVzcG9uc2USXwoOQ29sbGVjdEdhcmJhZ2USJC50cmFuc2NyaXB0LnYxLkNvbGxlY3RHYXJiYWdlUmVxdWVzdBolLnRyYW5zY3JpcHQudjEuQ29sbGVjdEdhcmJhZ2VSZXNwb25zZTABQkNaQWdpdGh1Yi5jb20vdHJhbnNjcmlwdGQvdHJhbnNjcmlwdGQvZ2VuL3RyYW5zY3JpcHQvdjE7dHJhbnNjcmlwdHYxYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * Request of NamespaceStats.
@@ -682,6 +682,137 @@ export const ArchiveAliasStateSchema: GenMessage<ArchiveAliasState> = /*@__PURE_
   messageDesc(file_transcript_v1_admin_service, 14);
 
 /**
+ * Request of CollectGarbage.
+ *
+ * @generated from message transcript.v1.CollectGarbageRequest
+ */
+export type CollectGarbageRequest = Message<"transcript.v1.CollectGarbageRequest"> & {
+  /**
+   * The namespace. Not allowed with SCOPE_STORE.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * What to collect. Default SCOPE_NAMESPACE. SCOPE_STORE collects every namespace in turn.
+   *
+   * @generated from field: transcript.v1.Scope scope = 2;
+   */
+  scope: Scope;
+
+  /**
+   * Whether to count what the call would delete, and to delete nothing.
+   *
+   * @generated from field: bool dry_run = 3;
+   */
+  dryRun: boolean;
+
+  /**
+   * How long a node is kept after it was put, or put again, also if nothing else keeps it: 0 to 10 years, in whole
+   * milliseconds. A store notes repeats only every 12 hours, so a node may stay up to 12 hours longer. 0: its time does
+   * not keep a node, and one whose alias a client is about to set may go. Absent: as the server is set,
+   * 24 hours by default.
+   *
+   * @generated from field: google.protobuf.Duration grace = 4;
+   */
+  grace?: Duration | undefined;
+
+  /**
+   * The most nodes to delete in one second, on average. 0: no limit, but a pause of three times as long as each commit
+   * took.
+   *
+   * @generated from field: int64 max_nodes_per_second = 5;
+   */
+  maxNodesPerSecond: bigint;
+};
+
+/**
+ * Describes the message transcript.v1.CollectGarbageRequest.
+ * Use `create(CollectGarbageRequestSchema)` to create a new message.
+ */
+export const CollectGarbageRequestSchema: GenMessage<CollectGarbageRequest> = /*@__PURE__*/
+  messageDesc(file_transcript_v1_admin_service, 15);
+
+/**
+ * A progress report of CollectGarbage, sent at least every 5 seconds. The last one has `done = true`. With `dry_run`
+ * the counts are of what would be deleted.
+ *
+ * @generated from message transcript.v1.CollectGarbageResponse
+ */
+export type CollectGarbageResponse = Message<"transcript.v1.CollectGarbageResponse"> & {
+  /**
+   * Nodes deleted so far.
+   *
+   * @generated from field: int64 nodes = 1;
+   */
+  nodes: bigint;
+
+  /**
+   * Messages of these nodes.
+   *
+   * @generated from field: int64 messages = 2;
+   */
+  messages: bigint;
+
+  /**
+   * Bytes of these messages, in canonical encoding, before the store compresses them.
+   *
+   * @generated from field: int64 message_bytes = 3;
+   */
+  messageBytes: bigint;
+
+  /**
+   * Past states of aliases that ListAliasHistory does not list any more, deleted so far.
+   *
+   * @generated from field: int64 alias_states = 4;
+   */
+  aliasStates: bigint;
+
+  /**
+   * What the collection of the namespace in progress is doing. COLLECT_PHASE_UNSPECIFIED in the last report.
+   *
+   * @generated from field: transcript.v1.CollectPhase phase = 5;
+   */
+  phase: CollectPhase;
+
+  /**
+   * How much of that namespace was looked at, 0 to 1.
+   *
+   * @generated from field: double progress = 6;
+   */
+  progress: number;
+
+  /**
+   * The namespace in progress. Empty in the last report of a whole store.
+   *
+   * @generated from field: string namespace = 7;
+   */
+  namespace: string;
+
+  /**
+   * Namespaces collected so far. SCOPE_STORE only.
+   *
+   * @generated from field: int64 namespaces_collected = 8;
+   */
+  namespacesCollected: bigint;
+
+  /**
+   * Whether this is the last report. A stream that ends without it has not finished the collection.
+   *
+   * @generated from field: bool done = 9;
+   */
+  done: boolean;
+};
+
+/**
+ * Describes the message transcript.v1.CollectGarbageResponse.
+ * Use `create(CollectGarbageResponseSchema)` to create a new message.
+ */
+export const CollectGarbageResponseSchema: GenMessage<CollectGarbageResponse> = /*@__PURE__*/
+  messageDesc(file_transcript_v1_admin_service, 16);
+
+/**
  * The scope of a request.
  *
  * @generated from enum transcript.v1.Scope
@@ -815,6 +946,54 @@ export const ProblemKindSchema: GenEnum<ProblemKind> = /*@__PURE__*/
   enumDesc(file_transcript_v1_admin_service, 1);
 
 /**
+ * What a collection is doing.
+ *
+ * @generated from enum transcript.v1.CollectPhase
+ */
+export enum CollectPhase {
+  /**
+   * A server may have phases that are not listed here.
+   *
+   * @generated from enum value: COLLECT_PHASE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * It waits for another collection.
+   *
+   * @generated from enum value: COLLECT_PHASE_QUEUED = 1;
+   */
+  QUEUED = 1,
+
+  /**
+   * It looks for what is kept.
+   *
+   * @generated from enum value: COLLECT_PHASE_MARKING = 2;
+   */
+  MARKING = 2,
+
+  /**
+   * It waits for a backup, or a check, of the store to end.
+   *
+   * @generated from enum value: COLLECT_PHASE_HELD = 3;
+   */
+  HELD = 3,
+
+  /**
+   * It deletes what is not kept.
+   *
+   * @generated from enum value: COLLECT_PHASE_SWEEPING = 4;
+   */
+  SWEEPING = 4,
+}
+
+/**
+ * Describes the enum transcript.v1.CollectPhase.
+ */
+export const CollectPhaseSchema: GenEnum<CollectPhase> = /*@__PURE__*/
+  enumDesc(file_transcript_v1_admin_service, 2);
+
+/**
  * For the operator of a server. Namespaces and errors are as in TranscriptService.
  *
  * @generated from service transcript.v1.AdminService
@@ -910,6 +1089,28 @@ export const AdminService: GenService<{
     methodKind: "unary";
     input: typeof RestoreRequestSchema;
     output: typeof RestoreResponseSchema;
+  },
+  /**
+   * Deletes the nodes that nothing keeps, of a namespace or of every namespace in turn. Kept are: a node that an
+   * alias points to, or that a state of an alias points to which ListAliasHistory lists; a node that was put, or put
+   * again, within the grace; each ancestor of a kept node; and what a write names during the call. What a
+   * node spawned is not kept by that. Past states that ListAliasHistory does not list any more are deleted, too.
+   *
+   * The stream reports progress. Writers and readers do not wait, but while a commit that deletes is written. The
+   * collections of a store run one after another, and delete nothing while a backup or a check of the store runs.
+   *
+   * Each commit that deletes is durable by itself, and children go before their parents. If the stream ends early,
+   * what was deleted stays deleted; a new call goes on with the rest. So a client pauses a collection by ending its
+   * call.
+   *
+   * Errors: OVERLOADED (others run already).
+   *
+   * @generated from rpc transcript.v1.AdminService.CollectGarbage
+   */
+  collectGarbage: {
+    methodKind: "server_streaming";
+    input: typeof CollectGarbageRequestSchema;
+    output: typeof CollectGarbageResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_transcript_v1_admin_service, 0);
