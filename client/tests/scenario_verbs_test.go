@@ -35,6 +35,7 @@ type arguments struct {
 	SummaryOnly bool              `json:"summary_only"`
 	Through     string            `json:"through"`
 	DryRun      bool              `json:"dry_run"`
+	Forget      bool              `json:"forget"`
 	Bytes       int64             `json:"bytes"`
 	Policy      json.RawMessage   `json:"policy"`
 	Of          *plainRef         `json:"of"`
@@ -315,7 +316,11 @@ var verbs = map[string]verb{
 		return object{"aliases": aliasResults(set)}, err
 	},
 	"delete_alias": func(ctx context.Context, a *actor, args *arguments) (any, error) {
-		previous, err := a.c.DeleteAlias(ctx, args.Alias, args.If.condition())
+		deletes := a.c.DeleteAlias
+		if args.Forget {
+			deletes = a.c.ForgetAlias
+		}
+		previous, err := deletes(ctx, args.Alias, args.If.condition())
 		return object{"previous": previous}, err
 	},
 	"aliases": func(ctx context.Context, a *actor, args *arguments) (any, error) {

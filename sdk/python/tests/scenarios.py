@@ -386,7 +386,8 @@ class Runner:
         return {"aliases": [{member: getattr(one, member) for member in members} for one in done]}
 
     async def do_delete_alias(self, client: Any, a: Result) -> Result:
-        return {"previous": await self._call(client.delete_alias, a["alias"], condition(a.get("if")))}
+        forget = a.get("forget", False)
+        return {"previous": await self._call(client.delete_alias, a["alias"], condition(a.get("if")), forget_history=forget)}
 
     async def do_aliases(self, client: Any, a: Result) -> Result:
         return {"names": [one.name for one in await self._all(client.aliases, prefix=a["prefix"])]}

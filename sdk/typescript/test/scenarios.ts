@@ -356,7 +356,9 @@ const verbs: Readonly<Record<string, Verb>> = {
       revision,
     })),
   }),
-  delete_alias: async (client, a) => ({ previous: await client.deleteAlias(a.alias, condition(a.if)) }),
+  delete_alias: async (client, a) => ({
+    previous: await client.deleteAlias(a.alias, condition(a.if), { forgetHistory: a.forget }),
+  }),
   aliases: async (client, a) => ({ names: (await all(client.aliases({ prefix: a.prefix }))).map((one) => one.name) }),
   recall: async (client, a) => {
     const got = await client.recall(ref(a.of), { id: a.call_id, occurrence: a.occurrence });
