@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -83,9 +84,12 @@ func collectKeeps(p *probe) {
 
 func collectForgets(p *probe) {
 	namespace := p.other + "-forgotten"
-	p.litter(namespace)
+	chain := p.litter(namespace)
 	p.collects(namespace, false, 2)
-	_, err := p.DeleteAlias(p.ctx, &transcriptv1.DeleteAliasRequest{Namespace: namespace, Name: "chat"})
+	_, err := p.Alias(p.ctx, &transcriptv1.AliasRequest{Namespace: namespace, Aliases: []*transcriptv1.AliasMove{{Name: "chat", Target: byID(chain[0])}}})
+	p.ok(err, "Alias")
+	p.collects(namespace, false, 0)
+	_, err = p.DeleteAlias(p.ctx, &transcriptv1.DeleteAliasRequest{Namespace: namespace, Name: "chat"})
 	p.ok(err, "DeleteAlias")
 	p.collects(namespace, false, 0)
 	for range 2 {
@@ -98,7 +102,45 @@ func collectForgets(p *probe) {
 	is(p, "nodes behind a collection", p.stats(namespace).GetNodes(), 0)
 }
 
+func collectGone(p *probe) {
+	p.namespace = p.other + "-gone"
+	kept := p.node("", p.user())
+	p.point(p.name("kept"), kept)
+	before, words := p.stats(p.namespace), []*transcriptv1.Message{p.user(), p.user(), p.user()}
+	root := p.node("", words[0])
+	gone := []string{root, p.node(root, words[1]), p.node(kept, words[2])}
+	ask := &transcriptv1.CollectGarbageRequest{Namespace: p.namespace, Grace: durationpb.New(0), DryRun: true}
+	told, err := p.collected(ask)
+	p.ok(err, "a dry run")
+	is(p, "nodes and messages", []int64{told.GetNodes(), told.GetMessages()}, []int64{3, 3})
+	is(p, "message_bytes", told.GetMessageBytes(), p.stats(p.namespace).GetMessageBytes()-before.GetMessageBytes())
+	ask.DryRun = false
+	did, err := p.collected(ask)
+	p.ok(err, "CollectGarbage")
+	p.same("the last report", did, told)
+	there, err := p.GetNodes(p.ctx, &transcriptv1.GetNodesRequest{Namespace: p.namespace, NodeIds: append(gone, kept)})
+	p.ok(err, "GetNodes")
+	is(p, "missing_ids", there.GetMissingIds(), gone)
+	for _, id := range gone {
+		_, err := p.GetNode(p.ctx, &transcriptv1.GetNodeRequest{Namespace: p.namespace, Node: byID(id)})
+		p.refused(err, "NODE_NOT_FOUND", "node")
+	}
+	is(p, "children of what stays", len(p.children(kept)), 0)
+	p.same("NamespaceStats", p.stats(p.namespace), before)
+	_, err = p.PutNode(p.ctx, &transcriptv1.PutNodeRequest{Namespace: p.namespace, Parent: byID(gone[1]), Messages: words[:1]})
+	p.refused(err, "PARENT_NOT_FOUND", "parent")
+	again := p.put(&transcriptv1.PutNodeRequest{Messages: words[:1]})
+	is(p, "id of what is put again", again.GetNodeId(), root)
+	is(p, "created of what is put again", again.GetCreated(), true)
+	reports := p.verify(p.namespace)
+	is(p, "problems that Verify finds", reports[len(reports)-1].GetProblemsFound(), 0)
+}
+
 func collectRefused(p *probe) {
+	for _, grace := range []*durationpb.Duration{{Nanos: 1}, {Seconds: 11 * 366 * 24 * 3600}, {Seconds: 1, Nanos: -1e6}, {Seconds: 1 << 60}} {
+		_, err := p.collected(&transcriptv1.CollectGarbageRequest{Namespace: p.other, Grace: grace, DryRun: true})
+		p.refused(err, "INVALID_FIELD", "grace")
+	}
 	for field, r := range map[string]*transcriptv1.CollectGarbageRequest{
 		"namespace":            {Scope: transcriptv1.Scope_SCOPE_STORE, Namespace: p.namespace, DryRun: true},
 		"scope":                {Namespace: p.other, Scope: 99, DryRun: true},
@@ -108,5 +150,55 @@ func collectRefused(p *probe) {
 	} {
 		_, err := p.collected(r)
 		p.refused(err, "INVALID_FIELD", field)
+	}
+}
+
+// never holds that a name is as one that never was set: its deletion is not told of either.
+func (p *probe) never(name string) {
+	_, err := p.ResolveAlias(p.ctx, &transcriptv1.ResolveAliasRequest{Namespace: p.namespace, Name: name})
+	p.refused(err, "ALIAS_NOT_FOUND")
+	p.holds(detail[*transcriptv1.DeletedAlias](status.Convert(err)) == nil, "nothing told of the deletion of a forgotten name")
+	_, err = p.ListAliasHistory(p.ctx, &transcriptv1.ListAliasHistoryRequest{Namespace: p.namespace, Name: name})
+	p.refused(err, "ALIAS_NOT_FOUND", "name")
+}
+
+func deleteForgets(p *probe) {
+	id, name := p.node("", p.user()), p.name("x")
+	ask := func() *transcriptv1.DeleteAliasResponse {
+		r, err := p.DeleteAlias(p.ctx, &transcriptv1.DeleteAliasRequest{Namespace: p.namespace, Name: name, ForgetHistory: true})
+		p.ok(err, "DeleteAlias with forget_history")
+		return r
+	}
+	revision := p.point(name, id).GetRevision()
+	p.same("the reply", ask(), &transcriptv1.DeleteAliasResponse{Deleted: true, PreviousId: id, Revision: revision + 1})
+	p.never(name)
+	p.same("the reply for a forgotten name", ask(), &transcriptv1.DeleteAliasResponse{})
+	p.holds(p.point(name, id).GetRevision() > revision+1, "a higher revision than before for a name that is set again")
+	_, err := p.DeleteAlias(p.ctx, &transcriptv1.DeleteAliasRequest{Namespace: p.namespace, Name: name})
+	p.ok(err, "DeleteAlias")
+	is(p, "deleted of an alias that is deleted already", ask().GetDeleted(), false)
+	p.never(name)
+}
+
+func deletesForget(p *probe) {
+	id := p.node("", p.user())
+	names := []string{p.name("x/1"), p.name("x/2"), p.name("x/3")}
+	for _, name := range names {
+		p.point(name, id)
+	}
+	_, last := p.deleteAliases(&transcriptv1.DeleteAliasesRequest{Scope: startsWith(p.name("x/")), DryRun: true})
+	r := &transcriptv1.DeleteAliasesRequest{
+		Namespace: p.namespace, Scope: startsWith(p.name("x/")), MovedBefore: last.GetMovedBefore(), ForgetHistory: true, PageSize: 1,
+	}
+	page, err := p.DeleteAliases(p.ctx, r)
+	p.ok(err, "DeleteAliases with forget_history")
+	r.PageToken, r.ForgetHistory = page.GetNextPageToken(), false
+	_, err = p.DeleteAliases(p.ctx, r)
+	p.refused(err, "INVALID_PAGE_TOKEN", "page_token")
+	is(p, "the alias behind a refused page", p.resolve(names[2]).GetNodeId(), id)
+	r.ForgetHistory = true
+	p.deleteAliases(r)
+	for _, name := range names {
+		p.never(name)
 	}
 }

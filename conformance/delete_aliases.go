@@ -11,6 +11,8 @@ func deleteAliasesChecks() []Check {
 		{ID: "delete-aliases/pages", Promise: "the aliases of a prefix go in pages, each told as it was; others stay, and a page asked for again takes nothing", run: deletePages},
 		{ID: "delete-aliases/dry-run", Promise: "a dry run deletes nothing; with its moved_before goes what it told of, and not what was moved since", run: deleteDryRun},
 		{ID: "delete-aliases/refused", Promise: "an absent or empty prefix and all = false are refused, and a token of another deletion", run: deleteRefused},
+		{ID: "delete-alias/forgets", Promise: "with forget_history the name is as one that never was set, also where its alias is deleted already, and a repeat succeeds", run: deleteForgets},
+		{ID: "delete-aliases/forgets", Promise: "with forget_history the names are as if they never were set, and a token is of a deletion that says the same", run: deletesForget},
 	}
 }
 

@@ -14,6 +14,7 @@ var needs = []struct{ id, feature string }{
 	{"list-namespaces/", "namespaces"}, {"set-namespace/", "namespaces"},
 	{"identity/notes", "note_costs"}, {"limits/notes", "note_costs"}, {"views/opaque", "opaque_parts"}, {"limits/opaque", "opaque_parts"},
 	{"views/", "presets"}, {"verify/goes-on", "verify_cursor"}, {"backup/", "backup"}, {"restore/", "backup"}, {"collect-garbage/", "collection"},
+	{"delete-alias/forgets", "collection"}, {"delete-aliases/forgets", "collection"},
 }
 
 // able ends a check of what the server says that it cannot do.

@@ -16,10 +16,12 @@ type broken struct {
 	breaks breaks
 }
 
-// breaks is how: by what it does with a call, and with the frames of StreamAssemble.
+// breaks is how: by what it does with a call, with the frames of StreamAssemble, and with the request and the reports of CollectGarbage.
 type breaks struct {
-	call   func(c *call) error
-	frames func(f *transcriptv1.StreamAssembleResponse) []*transcriptv1.StreamAssembleResponse
+	call     func(c *call) error
+	frames   func(f *transcriptv1.StreamAssembleResponse) []*transcriptv1.StreamAssembleResponse
+	collect  func(q *transcriptv1.CollectGarbageRequest)
+	reported func(r *transcriptv1.CollectGarbageResponse)
 }
 
 // call is one that came.
@@ -49,10 +51,37 @@ func (b *broken) Invoke(ctx context.Context, method string, args, reply any, opt
 // NewStream implements grpc.ClientConnInterface.
 func (b *broken) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	s, err := b.conn.NewStream(ctx, desc, method, opts...)
+	if err == nil && path.Base(method) == "CollectGarbage" {
+		return &brokenCollection{s, b.breaks}, nil
+	}
 	if err != nil || b.breaks.frames == nil || path.Base(method) != "StreamAssemble" {
 		return s, err
 	}
 	return &brokenStream{ClientStream: s, breaks: b.breaks}, nil
+}
+
+// brokenCollection asks for another collection than the kit does, and gives other reports than the server's.
+type brokenCollection struct {
+	grpc.ClientStream
+	breaks breaks
+}
+
+// SendMsg implements grpc.ClientStream.
+func (s *brokenCollection) SendMsg(m any) error {
+	q := proto.CloneOf(m.(*transcriptv1.CollectGarbageRequest))
+	if s.breaks.collect != nil {
+		s.breaks.collect(q)
+	}
+	return s.ClientStream.SendMsg(q)
+}
+
+// RecvMsg implements grpc.ClientStream.
+func (s *brokenCollection) RecvMsg(m any) error {
+	err := s.ClientStream.RecvMsg(m)
+	if err == nil && s.breaks.reported != nil {
+		s.breaks.reported(m.(*transcriptv1.CollectGarbageResponse))
+	}
+	return err
 }
 
 // brokenStream gives other frames than the server's.

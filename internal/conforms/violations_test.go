@@ -45,7 +45,7 @@ func TestViolations(t *testing.T) {
 }
 
 func violations() []violation {
-	return slices.Concat(writeViolations(), readViolations(), listViolations(), errorViolations())
+	return slices.Concat(writeViolations(), readViolations(), listViolations(), errorViolations(), collectViolations())
 }
 
 // on breaks calls of one method; others pass.
@@ -130,10 +130,6 @@ func writeViolations() []violation {
 			for _, a := range q.GetAliases() {
 				a.Labels = nil
 			}
-			return c.send(q)
-		})},
-		{"a forgotten history stays", "collect-garbage/forgets", on(func(c *call, q *transcriptv1.DeleteAliasRequest, _ *transcriptv1.DeleteAliasResponse) error {
-			q.ForgetHistory = false
 			return c.send(q)
 		})},
 		{"labels are lost with a move", "alias/labels", on(func(c *call, q aliasRequest, _ aliasReply) error {
