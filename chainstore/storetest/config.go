@@ -68,9 +68,12 @@ const (
 	Restore Category = "Restore"
 	// Collect: what nobody refers to is deleted, and what is forgotten at once.
 	Collect Category = "Collect"
+	// Meanwhile: what is done while a collection reports, which waits for it, and holds.
+	Meanwhile Category = "Meanwhile"
 	// Elsewhere: nodes that were put elsewhere, with the time of then.
 	Elsewhere Category = "Elsewhere"
-	// Mixed: changes that put nodes and at once set aliases to other nodes, or delete some.
+	// Mixed: changes that put nodes and at once set aliases to other nodes, or delete some, that set them in another order than that of the
+	// nodes, or forget some beside anything else.
 	Mixed Category = "Mixed"
 	// Batches: several nodes in one change.
 	Batches Category = "Batches"

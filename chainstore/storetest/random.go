@@ -146,7 +146,19 @@ func (p *program) change(rt *rapid.T) *chainstore.Change {
 	if kind == "delete" || kind != "nodes" && rapid.Bool().Draw(rt, "delete too") {
 		aliases = append(aliases, p.remove(rt, &names))
 	}
+	if p.f.skips(Mixed) {
+		unmix(aliases, len(nodes)+len(aliases) > 1)
+	}
 	return p.f.change(nodes, aliases...)
+}
+
+// unmix brings aliases into the order of their nodes: of names that begin, one behind another that was forgotten has a higher revision. Beside
+// others none is forgotten.
+func unmix(aliases []chainstore.AliasChange, others bool) {
+	slices.SortStableFunc(aliases, func(a, b chainstore.AliasChange) int { return a.Target.Node - b.Target.Node })
+	for i := range aliases {
+		aliases[i].Forget = aliases[i].Forget && !others
+	}
 }
 
 // remove deletes an alias that the change does not name yet.

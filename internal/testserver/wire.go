@@ -33,7 +33,7 @@ type wire struct {
 	mu sync.Mutex
 	// tokens are the page tokens seen, by the page that they ended.
 	tokens map[string]string
-	// nodes are the nodes seen: they never change.
+	// nodes are the nodes seen since the last collection: they never change.
 	nodes map[string]*transcriptv1.GetNodeResponse
 }
 

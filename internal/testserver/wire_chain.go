@@ -45,7 +45,7 @@ func (w *wire) Chain(ctx context.Context, namespace string, head chainstore.Ref,
 	if after == nil {
 		c.path = path
 	}
-	if c.header, err = c.headerOf(ctx, first.HeadId, nil); err != nil {
+	if c.header, err = c.headerOf(ctx, first.HeadId); err != nil {
 		return nil, err
 	}
 	c.after = c.header.Seq - uint32(len(path))
@@ -67,7 +67,7 @@ func (c *wireChain) Spawned(ctx context.Context, limit int) (headers []*chainsto
 		return nil, false, domain(err)
 	}
 	for _, s := range d.Lineage.Spawned {
-		h, err := c.headerOf(ctx, s.NodeId, nil)
+		h, err := c.headerOf(ctx, s.NodeId)
 		if err != nil {
 			return nil, false, err
 		}
@@ -219,14 +219,18 @@ func (c *wireChain) Rows(ctx context.Context, spans []chainstore.Span, yield fun
 func (c *wireChain) rows(ctx context.Context, span *chainstore.Span, yield func(*chainstore.Row) error) error {
 	for seq := span.From; seq <= span.Through && int(seq) < len(c.path); seq++ {
 		n := &c.path[seq]
-		h, err := c.headerOf(ctx, n.info.NodeId, n.payload)
+		whole, err := c.node(ctx, n.info.NodeId)
+		if err != nil {
+			return err
+		}
+		h, err := headerOf(whole, n.payload)
 		if err != nil {
 			return err
 		}
 		row := chainstore.Row{Raw: chainstore.AppendHeader(nil, h), Seq: seq}
 		if !span.HeadersOnly {
 			row.Payload = append([]byte{}, n.payload...)
-			row.Metadata = canonical.AppendMetadata(nil, c.seen(n.info.NodeId).Metadata.GetEntries())
+			row.Metadata = canonical.AppendMetadata(nil, whole.Metadata.GetEntries())
 			row.Details = detailsOf(n.info.Notes)
 		}
 		if err := yield(&row); err != nil {
@@ -266,21 +270,26 @@ func (c *wireChain) see(n *transcriptv1.GetNodeResponse) {
 	c.nodes[c.namespace+"\x00"+n.Info.NodeId] = n
 }
 
-// headerOf is the header of a node as far as the wire tells it; a payload that is given must be the node's.
-func (c *wireChain) headerOf(ctx context.Context, id string, payload []byte) (*chainstore.Header, error) {
+func (c *wireChain) headerOf(ctx context.Context, id string) (*chainstore.Header, error) {
 	n, err := c.node(ctx, id)
 	if err != nil {
 		return nil, err
 	}
+	return headerOf(n, nil)
+}
+
+// headerOf is the header of a node as far as the wire tells it; a payload that is given must be the node's.
+func headerOf(n *transcriptv1.GetNodeResponse, payload []byte) (*chainstore.Header, error) {
 	stored := canonical.EncodePayload(n.Messages)
 	if payload != nil && string(payload) != string(stored) {
-		return nil, fmt.Errorf("node %s is not what was assembled", id)
+		return nil, fmt.Errorf("node %s is not what was assembled", n.Info.NodeId)
 	}
 	h := &chainstore.Header{
 		Seq: uint32(n.Ancestors), FirstPut: n.FirstPutAt.AsTime().UnixMilli(), Salt: n.Info.Envelope.Salt,
 		PayloadLength: len(stored), MetadataLength: len(canonical.AppendMetadata(nil, n.Metadata.GetEntries())),
 		DetailsLength: len(detailsOf(n.Info.Notes)),
 	}
+	var err error
 	if h.ID, err = chainstore.ParseID(n.Info.NodeId); err != nil {
 		return nil, err
 	}

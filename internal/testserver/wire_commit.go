@@ -16,10 +16,10 @@ import (
 )
 
 // Commit is PutNode for one node, PutNodes for several, DeleteAlias for one alias that is deleted, else Alias. A change that puts nodes
-// and sets aliases to others is not on the wire.
+// and sets aliases to others is not on the wire, nor is one that forgets an alias and does something else.
 func (w *wire) Commit(ctx context.Context, namespace string, change *chainstore.Change) (*chainstore.Committed, error) {
 	switch {
-	case offWire(change):
+	case offWire(change), len(change.Nodes)+len(change.Aliases) > 1 && forgets(change):
 		return nil, errNotOnWire
 	case len(change.Nodes) == 1:
 		return w.putNode(ctx, namespace, change)
@@ -36,6 +36,10 @@ func (w *wire) Commit(ctx context.Context, namespace string, change *chainstore.
 func offWire(change *chainstore.Change) bool {
 	return slices.ContainsFunc(change.Nodes, func(n chainstore.NewNode) bool { return n.Compaction != nil }) ||
 		slices.ContainsFunc(change.Aliases, func(a chainstore.AliasChange) bool { return a.Condition.Kind == chainstore.Extends })
+}
+
+func forgets(change *chainstore.Change) bool {
+	return slices.ContainsFunc(change.Aliases, func(a chainstore.AliasChange) bool { return a.Forget })
 }
 
 func (w *wire) putNode(ctx context.Context, namespace string, change *chainstore.Change) (*chainstore.Committed, error) {
@@ -116,12 +120,15 @@ func (w *wire) moveAliases(ctx context.Context, namespace string, change *chains
 func (w *wire) deleteAlias(ctx context.Context, namespace string, change *chainstore.Change) (*chainstore.Committed, error) {
 	a := change.Aliases[0]
 	reply, err := w.transcripts.DeleteAlias(ctx, &transcriptv1.DeleteAliasRequest{
-		Namespace: spelled(namespace), Name: a.Name, Precondition: precondition(a.Condition),
+		Namespace: spelled(namespace), Name: a.Name, Precondition: precondition(a.Condition), ForgetHistory: a.Forget,
 	})
 	if err != nil {
 		return nil, conflictError(err, change, []string{"name"})
 	}
 	done := chainstore.PutAlias{Changed: reply.Deleted, Revised: reply.Deleted, Existed: reply.PreviousId != "", Revision: reply.Revision}
+	if a.Forget && reply.Revision > 0 {
+		done.Revised = true // of an alias that was deleted before, too
+	}
 	if done.Existed {
 		if done.Previous, err = chainstore.ParseID(reply.PreviousId); err != nil {
 			return nil, err

@@ -27,14 +27,6 @@ func (w *wire) ExportAliases(context.Context, chainstore.Point, func(string) boo
 	return 0, errNotOnWire
 }
 
-// Collect is not on the wire as a store has it.
-func (w *wire) Collect(context.Context, string, chainstore.Collection, func(chainstore.Collected) error) error {
-	return errNotOnWire
-}
-
-// Hold is not on the wire.
-func (w *wire) Hold(context.Context) (release func(), err error) { return nil, errNotOnWire }
-
 // Space is not on the wire as a store has it.
 func (w *wire) Space(context.Context) (space chainstore.Space, err error) { return space, errNotOnWire }
 

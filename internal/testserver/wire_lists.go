@@ -84,7 +84,7 @@ func (w *wire) Nodes(ctx context.Context, namespace string, ids []chainstore.ID,
 // found is a node as the reply tells of it.
 func (c *wireChain) found(ctx context.Context, n *transcriptv1.GetNodeResponse) (*chainstore.FoundNode, error) {
 	c.see(n)
-	h, err := c.headerOf(ctx, n.Info.NodeId, nil)
+	h, err := c.headerOf(ctx, n.Info.NodeId)
 	if err != nil {
 		return nil, err
 	}
