@@ -116,3 +116,34 @@ func ExampleClient_SetNamespace() {
 	// Output:
 	// default
 }
+
+// What nobody refers to is counted, and the history of an alias forgotten, so that a collection takes what it kept.
+func ExampleClient_CollectGarbage() {
+	ctx := context.Background()
+	c, stop := dialled()
+	defer stop()
+
+	chat, err := c.Chat(ctx, "42", client.System("You are a helpful agent."))
+	check(err)
+	_, err = c.ForgetAlias(ctx, chat.Alias(), client.HeadIs(chat.Head()))
+	check(err)
+
+	what := client.Collection{DryRun: true, Grace: new(time.Duration)} // no grace: nobody writes here
+	for report, err := range c.CollectGarbage(ctx, what) {
+		check(err)
+		if report.Done {
+			fmt.Println("would go:", report.Nodes)
+		}
+	}
+
+	what.DryRun = false
+	for report, err := range c.CollectGarbage(ctx, what) {
+		check(err)
+		if report.Done {
+			fmt.Println("went:", report.Nodes)
+		}
+	}
+	// Output:
+	// would go: 1
+	// went: 1
+}

@@ -95,6 +95,7 @@ func TestOverBadger(t *testing.T) {
 		"largest":     TestTheLargestNode,
 		"aliases":     TestAliasStates,
 		"admin":       TestAdmin,
+		"collect":     TestCollectGarbage,
 		"not found":   TestRefusalsAreTyped,
 		"all at once": TestPutAll,
 		"compacted":   TestAThreadGoesOnPastCompactions,
