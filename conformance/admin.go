@@ -27,7 +27,7 @@ func adminChecks() []Check {
 		{ID: "collect-garbage/keeps", Promise: "a collection deletes what nothing keeps, and counts it in a dry run; what an alias, an ancestor's place or the grace keeps stays", run: collectKeeps},
 		{ID: "collect-garbage/forgets", Promise: "the history of a deleted alias keeps nodes, until forget_history deletes it, which may be repeated", run: collectForgets},
 		{ID: "collect-garbage/gone", Promise: "what a collection deletes is not there for any call, is counted no more, and can be put again; what a dry run tells is what goes", run: collectGone},
-		{ID: "collect-garbage/refused", Promise: "a grace that is negative, too long or of parts of a millisecond, a negative rate, another scope, and a namespace beside the whole store are refused", run: collectRefused},
+		{ID: "collect-garbage/refused", Promise: "a grace that is negative, too long or of parts of a millisecond, a negative rate, another scope, a namespace beside the whole store, and to reclaim the space of less are refused", run: collectRefused},
 		{ID: "verify/refused", Promise: "a cursor that no report had, a namespace beside the whole store and a negative rate are refused", run: verifyRefused},
 		{ID: "verify/clean-at-the-end", Promise: "Verify of the kit's namespaces finds no problem in all that the checks left", last: true, run: verifyClean},
 		{ID: "verify/goes-on", Promise: "a call with the cursor of a report goes on there, and its numbers go on from the report's", last: true, run: verifyGoesOn},

@@ -66,6 +66,7 @@ func collectViolations() []violation {
 				q.Grace = nil
 			}
 		})},
+		{"the space of a namespace is reclaimed", "collect-garbage/refused", asks(func(q *transcriptv1.CollectGarbageRequest) { q.ReclaimSpace = false })},
 		{"a forgotten history stays", "collect-garbage/forgets", forgets(false)},
 		{"the past of a deleted alias keeps nothing", "collect-garbage/forgets", forgets(true)},
 		{"an alias is deleted without its history", "delete-alias/forgets", forgets(false)},

@@ -251,6 +251,9 @@ def test_collections(daemon: Daemon, client: Client, namespace: str) -> None:
     assert [a.name for a in client.delete_aliases(prefix="chat/", forget_history=True)] == ["chat/2"]
     *_, last = client.collect_garbage(whole_store=True, dry_run=True)
     assert last.namespaces_collected > 1
+    assert collect(datetime.timedelta(days=3650), whole_store=True, reclaim_space=True) == 0
+    with pytest.raises(transcriptd.InvalidFieldError, match="reclaim_space"):
+        collect(reclaim_space=True)
     assert collect() == 1
 
 

@@ -300,6 +300,9 @@ await suite("the rest of the service", { concurrency: false }, async () => {
     assert.deepEqual(await names(client.deleteAliases({ prefix: "chat/", forgetHistory: true })), ["chat/2"]);
     const dry = (await all(client.collectGarbage({ wholeStore: true, dryRun: true }))).at(-1);
     assert.ok(dry !== undefined && dry.namespacesCollected > 1n);
+    const years = 3650 * 24 * 3600 * 1000;
+    assert.equal(await collect({ wholeStore: true, graceMs: years, reclaimSpace: true }), 0n);
+    await assert.rejects(collect({ reclaimSpace: true }), (error) => isReason(error, "INVALID_FIELD"));
     assert.equal(await collect({}), 1n);
     await assert.rejects(collect({ graceMs: -1 }), RangeError);
     await assert.rejects(collect({ graceMs: 1.5 }), RangeError);

@@ -50,6 +50,8 @@ export interface Collection {
   readonly graceMs?: number | undefined;
   /** Bounds what is deleted, on average. */
   readonly maxNodesPerSecond?: bigint | undefined;
+  /** Gives the space back that what was deleted takes; calls take longer meanwhile. With wholeStore and without dryRun alone. */
+  readonly reclaimSpace?: boolean | undefined;
 }
 
 /** What backup is to write, and how; without any of it all that the Client's namespace has, as fast as it goes. */
@@ -142,7 +144,7 @@ export abstract class Administration extends Compactions {
     collection: Collection = {},
     options?: CallOptions,
   ): AsyncGenerator<CollectGarbageResponse, void, undefined> {
-    const { wholeStore = false, dryRun = false, graceMs, maxNodesPerSecond = 0n } = collection;
+    const { wholeStore = false, dryRun = false, graceMs, maxNodesPerSecond = 0n, reclaimSpace = false } = collection;
     if (graceMs !== undefined && !(Number.isSafeInteger(graceMs) && graceMs >= 0)) {
       throw new RangeError("graceMs must be a whole number of milliseconds, 0 or more");
     }
@@ -152,6 +154,7 @@ export abstract class Administration extends Compactions {
       dryRun,
       ...(graceMs !== undefined && { grace: durationFromMs(graceMs) }),
       maxNodesPerSecond,
+      reclaimSpace,
     });
     let done = false;
     for await (const report of this.caller.stream(scopeOf(options), (o) => this.admin.collectGarbage(request, o))) {

@@ -81,6 +81,7 @@ class Admin(Calls):
         dry_run: bool = False,
         grace: datetime.timedelta | None = None,
         max_nodes_per_second: int = 0,
+        reclaim_space: bool = False,
     ) -> Iterator[v1.CollectGarbageResponse]:
         """Makes the server delete the nodes of the namespace that no alias, no history and no grace keeps, and yields its reports as they come.
         An error ends it, and so does a caller who stops: what was deleted stays deleted, and another goes on with the rest.
@@ -88,6 +89,7 @@ class Admin(Calls):
         `whole_store`: every namespace in turn. `dry_run` counts what would be deleted, and deletes nothing. `grace` is how long a node is kept
         after it was put, whatever refers to it, in whole milliseconds; None: as the server is set. With none, timedelta(0), its time does not keep
         a node, and one whose alias somebody is about to set may go. `max_nodes_per_second` bounds what is deleted, on average; 0: nothing does.
+        `reclaim_space`, of a whole store and not in a dry run, gives the space back that what was deleted takes; calls take longer meanwhile.
         A server without the feature "collection" does not have it.
         """
         whole = _check.flag("whole_store", whole_store)
@@ -96,6 +98,7 @@ class Admin(Calls):
             scope=v1.SCOPE_STORE if whole else v1.SCOPE_UNSPECIFIED,
             dry_run=_check.flag("dry_run", dry_run),
             max_nodes_per_second=_check.number("max_nodes_per_second", max_nodes_per_second, most=_INT64),
+            reclaim_space=_check.flag("reclaim_space", reclaim_space),
         )
         if grace is not None:
             if not isinstance(grace, datetime.timedelta):

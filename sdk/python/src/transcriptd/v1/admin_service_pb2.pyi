@@ -39,6 +39,7 @@ class CollectPhase(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     COLLECT_PHASE_MARKING: _ClassVar[CollectPhase]
     COLLECT_PHASE_HELD: _ClassVar[CollectPhase]
     COLLECT_PHASE_SWEEPING: _ClassVar[CollectPhase]
+    COLLECT_PHASE_RECLAIMING: _ClassVar[CollectPhase]
 SCOPE_UNSPECIFIED: Scope
 SCOPE_NAMESPACE: Scope
 SCOPE_STORE: Scope
@@ -59,6 +60,7 @@ COLLECT_PHASE_QUEUED: CollectPhase
 COLLECT_PHASE_MARKING: CollectPhase
 COLLECT_PHASE_HELD: CollectPhase
 COLLECT_PHASE_SWEEPING: CollectPhase
+COLLECT_PHASE_RECLAIMING: CollectPhase
 
 class NamespaceStatsRequest(_message.Message):
     __slots__ = ("namespace",)
@@ -252,21 +254,23 @@ class ArchiveAliasState(_message.Message):
     def __init__(self, node: _Optional[bytes] = ..., began_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revision: _Optional[int] = ...) -> None: ...
 
 class CollectGarbageRequest(_message.Message):
-    __slots__ = ("namespace", "scope", "dry_run", "grace", "max_nodes_per_second")
+    __slots__ = ("namespace", "scope", "dry_run", "grace", "max_nodes_per_second", "reclaim_space")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     SCOPE_FIELD_NUMBER: _ClassVar[int]
     DRY_RUN_FIELD_NUMBER: _ClassVar[int]
     GRACE_FIELD_NUMBER: _ClassVar[int]
     MAX_NODES_PER_SECOND_FIELD_NUMBER: _ClassVar[int]
+    RECLAIM_SPACE_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     scope: Scope
     dry_run: bool
     grace: _duration_pb2.Duration
     max_nodes_per_second: int
-    def __init__(self, namespace: _Optional[str] = ..., scope: _Optional[_Union[Scope, str]] = ..., dry_run: bool = ..., grace: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_nodes_per_second: _Optional[int] = ...) -> None: ...
+    reclaim_space: bool
+    def __init__(self, namespace: _Optional[str] = ..., scope: _Optional[_Union[Scope, str]] = ..., dry_run: bool = ..., grace: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_nodes_per_second: _Optional[int] = ..., reclaim_space: bool = ...) -> None: ...
 
 class CollectGarbageResponse(_message.Message):
-    __slots__ = ("nodes", "messages", "message_bytes", "alias_states", "phase", "progress", "namespace", "namespaces_collected", "done")
+    __slots__ = ("nodes", "messages", "message_bytes", "alias_states", "phase", "progress", "namespace", "namespaces_collected", "done", "file_bytes", "dead_bytes")
     NODES_FIELD_NUMBER: _ClassVar[int]
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_BYTES_FIELD_NUMBER: _ClassVar[int]
@@ -276,6 +280,8 @@ class CollectGarbageResponse(_message.Message):
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     NAMESPACES_COLLECTED_FIELD_NUMBER: _ClassVar[int]
     DONE_FIELD_NUMBER: _ClassVar[int]
+    FILE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    DEAD_BYTES_FIELD_NUMBER: _ClassVar[int]
     nodes: int
     messages: int
     message_bytes: int
@@ -285,4 +291,6 @@ class CollectGarbageResponse(_message.Message):
     namespace: str
     namespaces_collected: int
     done: bool
-    def __init__(self, nodes: _Optional[int] = ..., messages: _Optional[int] = ..., message_bytes: _Optional[int] = ..., alias_states: _Optional[int] = ..., phase: _Optional[_Union[CollectPhase, str]] = ..., progress: _Optional[float] = ..., namespace: _Optional[str] = ..., namespaces_collected: _Optional[int] = ..., done: bool = ...) -> None: ...
+    file_bytes: int
+    dead_bytes: int
+    def __init__(self, nodes: _Optional[int] = ..., messages: _Optional[int] = ..., message_bytes: _Optional[int] = ..., alias_states: _Optional[int] = ..., phase: _Optional[_Union[CollectPhase, str]] = ..., progress: _Optional[float] = ..., namespace: _Optional[str] = ..., namespaces_collected: _Optional[int] = ..., done: bool = ..., file_bytes: _Optional[int] = ..., dead_bytes: _Optional[int] = ...) -> None: ...

@@ -924,7 +924,7 @@ export type DeleteAliasRequest = Message<"transcript.v1.DeleteAliasRequest"> & {
   /**
    * Whether to delete the history of the name, too, and to forget the name at once, not after 90 days: then nothing of
    * it keeps a node from CollectGarbage. Also for an alias that is deleted already. A repeat of the call succeeds,
-   * with `deleted = false` and revision 0.
+   * with `deleted = false` and revision 0. The caller needs the role `erase`, too.
    *
    * @generated from field: bool forget_history = 4;
    */
