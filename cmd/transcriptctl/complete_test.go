@@ -38,7 +38,7 @@ func TestComplete(t *testing.T) {
 		words []string
 		want  string
 	}{
-		{[]string{"co"}, "compact context conformance completions"},
+		{[]string{"co"}, "compact collect context conformance completions"},
 		{[]string{"--namespace", "team", "alias", "re"}, "resolve"},
 		{[]string{"help", "alias", "re"}, "resolve"},
 		{[]string{"help", "nonsense", ""}, ""},
