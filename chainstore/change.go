@@ -66,6 +66,11 @@ type NewNode struct {
 	// FirstPut is when it was first put elsewhere, in milliseconds since the epoch; 0, or later than now: now. A node that is there keeps
 	// its own.
 	FirstPut int64
+	// Erased says that it was erased elsewhere: Payload is what was left of it, with the Was of each message that was erased in Messages, and
+	// there are neither Metadata, Salt nor Details. It is put as it is, and one that is there is erased as Erase does. Of Erased.Variables
+	// nothing is read, for they are Variables. Receipt is that of Eraser. nil: it was not erased.
+	Erased  *Erased
+	Receipt []byte
 	// Compaction makes it a compaction node, which has a parent, and neither metadata nor SpawnedFrom; else nil.
 	Compaction *Compaction
 }
@@ -81,6 +86,8 @@ type Compaction struct {
 	Covers ID
 	// Provenance has an entry for each of its messages, none behind what it covers (ErrNotAncestor).
 	Provenance []Provenance
+	// Erasures is what Eraser.Erasures told before its messages were read; AnyErasures for one that was put elsewhere.
+	Erasures uint64
 	// Loops are the run loops of its messages as they are in the view that it stands for; nil: those that its messages have by
 	// themselves.
 	Loops *runloop.Loops

@@ -28,6 +28,14 @@ var (
 	ErrOpenCalls = errors.New("a tool call is unanswered there")
 	// ErrGroupTooLarge: the group of calls that a chain would end in is over the limits in runloop.
 	ErrGroupTooLarge = errors.New("the open group of tool calls is too large")
+	// ErrErased: a node was erased, and may not be put again as it was. Comes in an ErasedError.
+	ErrErased = errors.New("the node was erased")
+	// ErrErasedMeanwhile: nodes were erased since a compaction was planned, which may have what was erased.
+	ErrErasedMeanwhile = errors.New("nodes were erased since the compaction was planned")
+	// ErrNotErased: no node of that id was erased.
+	ErrNotErased = errors.New("the node was not erased")
+	// ErrBadErasure: what is to be left of a node does not stand for its messages. Who asks has made it of another node.
+	ErrBadErasure = errors.New("what is to be left of a node does not stand for its messages")
 	// ErrTooLarge: the change does not fit into one transaction of the engine.
 	ErrTooLarge = errors.New("the change is too large for one transaction")
 	// ErrCorrupt: stored bytes do not parse or contradict each other.
@@ -60,6 +68,21 @@ func (e *MissingError) Error() string { return e.Err.Error() }
 
 // Unwrap is what is not there.
 func (e *MissingError) Unwrap() error { return e.Err }
+
+// ErasedError is ErrErased of a node that a change puts.
+type ErasedError struct {
+	// Index is its place in Change.Nodes.
+	Index int
+	ID    ID
+	// Receipt is that of its last erasure.
+	Receipt []byte
+}
+
+// Error says that the node was erased.
+func (e *ErasedError) Error() string { return ErrErased.Error() }
+
+// Unwrap is ErrErased.
+func (e *ErasedError) Unwrap() error { return ErrErased }
 
 // DeletedError is ErrAliasNotFound of a name that was deleted and is not forgotten.
 type DeletedError struct {

@@ -19,7 +19,7 @@ type Exporter interface {
 	// Era is that of a point of the store. A point that another history gave, that of a copy which went on apart, has another era here, or is yet to
 	// come.
 	Era(ctx context.Context, p Point) (Era, error)
-	// ExportNodes returns a page of the nodes of a namespace that were put in a span, parents before children and covered nodes before those that cover
+	// ExportNodes returns a page of the nodes of a namespace that were put, or erased, in a span, as they are by then, parents before children and covered nodes before those that cover
 	// them, until they have so many bytes. A page goes on behind the cursor of the one before; nil: it is the first. It may be short, or empty, where
 	// ExportReach rows were passed over. next is nil where no node is left. The caller may keep what is returned. Errors: ErrCorrupt, ErrBadCursor.
 	ExportNodes(ctx context.Context, namespace string, span ExportSpan, cursor []byte, bytes int) (nodes []ExportedNode, next []byte, err error)
@@ -41,10 +41,12 @@ type ExportedNode struct {
 	// Parent is nil for a root, Covers but for a compaction node.
 	Parent, Covers             *ID
 	Payload, Metadata, Details []byte
+	// Receipt is that of a node that was erased.
+	Receipt []byte
 }
 
 // Size is about how many bytes it has in memory.
-func (n *ExportedNode) Size() int { return len(n.Payload) + len(n.Metadata) + len(n.Details) + 1024 }
+func (n *ExportedNode) Size() int { return len(n.Payload) + len(n.Metadata) + len(n.Details) + len(n.Receipt) + 1024 }
 
 // ExportYield is told of namespaces, and then of their aliases. What it is given is its own.
 type ExportYield struct {

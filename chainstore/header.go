@@ -43,6 +43,8 @@ type Header struct {
 	Provenance []Provenance
 	// Stands is, on a compaction node, the phase of the last run loop of its messages, which begin where their marks say.
 	Stands runloop.Phase
+	// Erased is what is written down of a node that was erased; nil: it was not.
+	Erased *Erased
 	// Extension is what a later program keeps of the node, field by field as RawHeader draws it. In version 1 there is none.
 	Extension string
 }

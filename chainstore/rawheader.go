@@ -9,7 +9,7 @@ import (
 // and every later version reads it. Integers are unsigned varints unless drawn otherwise; "-> x" is x less than the
 // value before the arrow; zigzag is a signed varint.
 //
-//	header   = version:1 byte (1, 2) flags:1 byte id:32 bytes count first_put forks payload_length metadata_length [details_length]
+//	header   = version:1 byte (1, 2, and 128 more of a node that was erased) flags:1 byte id:32 bytes count first_put forks payload_length metadata_length [details_length]
 //	           [salt: length bytes] [spawned: 32 bytes, optional] {message} [outcome count {call}] [phase] state links [compaction]
 //	           [extension]
 //	flags    = 1 repaired, 2 findings, 4 salt, 8 spawned, 16 compaction node, 32 outcome, 64 details, 128 extension
@@ -32,6 +32,14 @@ import (
 //	1 principal  who put the node first: a number of a table that is yet to come, as in the rows of aliases
 //	2 blobs      {32 bytes}: the SHA-256 of each blob that the node's messages name and that lies outside of them, each once
 //
+// What a node that was erased has, and no other one, also one of version 1, which has an extension then:
+//
+//	3 erased     bits payload_digest:32 bytes [metadata_digest:32 bytes] payload_length metadata_length {length before, of each message; 0: it was
+//	             not erased} {bits name: length bytes}
+//
+// bits = 1 there was metadata; of the change of a variable, 1 it was unset, 2 it was declared. All else that such a header tells of payload, metadata and
+// details is of what is left, but for the state, which counts the messages as they were.
+//
 // A compaction node has a phase, and what has an outcome has stubs. What has calls has their names, each once and in the order in which
 // they come, and where there are several, which each call has; 0 where they are over runloop.MaxNamesBytes. A result that is shown has
 // the number of the call of its group that it answers. Where shorter arguments of any call would save something, it has what they
@@ -43,6 +51,8 @@ type RawHeader []byte
 const (
 	headerVersion1 = 1
 	headerVersion  = 2
+	// headerErased is added to the version of a node that was erased.
+	headerErased = 128
 
 	flagRepaired   = 1
 	flagFindings   = 2
@@ -65,11 +75,15 @@ func (r RawHeader) check() error {
 	if len(r) <= rawFixed {
 		return fmt.Errorf("%w: a header of %d bytes", ErrCorrupt, len(r))
 	}
-	switch r[0] {
+	known := byte(knownFlags1)
+	if r.IsErased() {
+		known |= flagExtension
+	}
+	switch r[0] &^ headerErased {
 	case headerVersion:
 		return nil
 	case headerVersion1:
-		if r[1]&^knownFlags1 != 0 {
+		if r[1]&^known != 0 {
 			return fmt.Errorf("%w: a header of version %d with flags %d", ErrCorrupt, r[0], r[1])
 		}
 		return nil
@@ -94,6 +108,9 @@ func (r RawHeader) HasFindings() bool { return len(r) > 1 && r[1]&flagFindings !
 
 // IsCompaction tells whether the node is a compaction node.
 func (r RawHeader) IsCompaction() bool { return len(r) > 1 && r[1]&flagCompaction != 0 }
+
+// IsErased tells whether the node was erased.
+func (r RawHeader) IsErased() bool { return len(r) > 1 && r[0]&headerErased != 0 }
 
 // MessageCount is the number of the node's messages; 0 where the header is cut short, never more than its bytes.
 func (r RawHeader) MessageCount() int {

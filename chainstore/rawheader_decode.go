@@ -33,14 +33,14 @@ func (r RawHeader) DecodeInto(h *Header, seq uint32) error {
 	if r[1]&flagExtension != 0 {
 		d.extension(h)
 	}
-	if d.failed || len(d.rest) > 0 || (headerFlags(h)^r[1])&formFlags != 0 {
+	if d.failed || len(d.rest) > 0 || (headerFlags(h)^r[1])&formFlags != 0 || (h.Erased != nil) != r.IsErased() {
 		return fmt.Errorf("%w: the header of node %s does not parse", ErrCorrupt, h.ID)
 	}
 	return nil
 }
 
-// DecodeMessages is DecodeInto without what comes behind the messages, which is not looked at: State, the links, Provenance
-// and Extension are zero, and of Covers it is told whether it is present.
+// DecodeMessages is DecodeInto without what comes behind the messages, which is not looked at: State, the links, Provenance,
+// Erased, the Was of messages and Extension are zero, and of Covers it is told whether it is present.
 func (r RawHeader) DecodeMessages(h *Header, seq uint32) error {
 	if err := r.check(); err != nil {
 		return err
@@ -54,7 +54,7 @@ func (r RawHeader) DecodeMessages(h *Header, seq uint32) error {
 
 // reader begins to read into h, whose list of messages stays as memory.
 func (r RawHeader) reader(h *Header, seq uint32) headerReader {
-	*h = Header{ID: r.ID(), Version1: r[0] == headerVersion1, Seq: seq, Messages: h.Messages[:0]}
+	*h = Header{ID: r.ID(), Version1: r[0]&^headerErased == headerVersion1, Seq: seq, Messages: h.Messages[:0]}
 	h.Covers.Present = r[1]&flagCompaction != 0
 	return headerReader{rest: r[rawFixed:]}
 }
@@ -361,18 +361,47 @@ func (d *headerReader) covers(h *Header) {
 	}
 }
 
-// extension keeps the fields of an extension, of which there is one at least.
+// extension keeps the fields of an extension, of which there is one at least, and reads the one that is known.
 func (d *headerReader) extension(h *Header) {
-	h.Extension = d.text()
-	fields := headerReader{rest: []byte(h.Extension), failed: h.Extension == ""}
+	whole := d.bytes(d.count())
+	fields, kept := headerReader{rest: whole, failed: len(whole) == 0}, make([]byte, 0, len(whole))
 	for last := uint64(0); len(fields.rest) > 0; {
+		before := fields.rest
 		tag := fields.number(math.MaxUint32)
-		if fields.bytes(fields.count()); tag <= last {
+		field := fields.bytes(fields.count())
+		switch {
+		case tag <= last:
 			fields.fail()
+		case tag == extensionErased:
+			one := headerReader{rest: field, failed: fields.failed}
+			one.erased(h)
+			fields.failed = one.failed
+		default:
+			kept = append(kept, before[:len(before)-len(fields.rest)]...)
 		}
 		last = tag
 	}
-	if fields.failed {
+	if h.Extension = string(kept); fields.failed {
 		d.fail()
 	}
+}
+
+// erased reads what is written down of a node that was erased.
+func (d *headerReader) erased(h *Header) {
+	e := &Erased{}
+	bits := d.number(erasedMetadata)
+	copy(e.PayloadDigest[:], d.bytes(len(e.PayloadDigest)))
+	if bits&erasedMetadata != 0 {
+		e.MetadataDigest = &ID{}
+		copy(e.MetadataDigest[:], d.bytes(len(e.MetadataDigest)))
+	}
+	e.PayloadLength, e.MetadataLength = int(d.number(math.MaxInt32)), int(d.number(math.MaxInt32))
+	for i := range h.Messages {
+		h.Messages[i].Was = int32(d.number(math.MaxInt32))
+	}
+	for len(d.rest) > 0 {
+		bits := d.number(changeUnset | changeDeclared)
+		e.Variables = append(e.Variables, runloop.VariableChange{Unset: bits&changeUnset != 0, Declared: bits&changeDeclared != 0, Name: d.text()})
+	}
+	h.Erased = e
 }

@@ -2,6 +2,7 @@ package chainstore
 
 import (
 	"encoding/binary"
+	"math"
 	"slices"
 
 	"github.com/transcriptd/transcriptd/compaction/runloop"
@@ -69,11 +70,24 @@ const (
 	linkKnown      = 1<<4 - 1
 )
 
+// The tag of what is written down of a node that was erased, and bits of that. Part of the storage format.
+const (
+	extensionErased = 3
+
+	erasedMetadata = 1 << 0
+
+	changeUnset    = 1 << 0
+	changeDeclared = 1 << 1
+)
+
 // AppendHeader appends the header in its stored form.
 func AppendHeader(b []byte, h *Header) []byte {
 	version := byte(headerVersion)
 	if h.Version1 {
 		version = headerVersion1
+	}
+	if h.Erased != nil {
+		version |= headerErased
 	}
 	b = append(b, version, headerFlags(h))
 	b = append(b, h.ID[:]...)
@@ -111,7 +125,43 @@ func AppendHeader(b []byte, h *Header) []byte {
 		b = appendCovers(b, h)
 	}
 	if h.hasExtension() {
-		b = appendBytes(b, h.Extension)
+		b = appendBytes(b, h.extension())
+	}
+	return b
+}
+
+// extension is all fields of the extension, in the order of their tags.
+func (h *Header) extension() string {
+	if h.Erased == nil {
+		return h.Extension
+	}
+	rest := headerReader{rest: []byte(h.Extension)}
+	for len(rest.rest) > 0 {
+		at := rest.rest
+		if rest.number(math.MaxUint32) > extensionErased {
+			rest.rest = at
+			break
+		}
+		rest.bytes(rest.count())
+	}
+	before := h.Extension[:len(h.Extension)-len(rest.rest)]
+	own := appendBytes([]byte{extensionErased}, string(h.appendErased(nil)))
+	return before + string(own) + string(rest.rest)
+}
+
+func (h *Header) appendErased(b []byte) []byte {
+	e := h.Erased
+	b = binary.AppendUvarint(b, bit(e.MetadataDigest != nil, erasedMetadata))
+	b = append(b, e.PayloadDigest[:]...)
+	if e.MetadataDigest != nil {
+		b = append(b, e.MetadataDigest[:]...)
+	}
+	b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(e.PayloadLength)), uint64(e.MetadataLength))
+	for i := range h.Messages {
+		b = binary.AppendUvarint(b, uint64(h.Messages[i].Was))
+	}
+	for _, v := range e.Variables {
+		b = appendBytes(binary.AppendUvarint(b, bit(v.Unset, changeUnset)|bit(v.Declared, changeDeclared)), v.Name)
 	}
 	return b
 }
@@ -125,7 +175,7 @@ func headerFlags(h *Header) byte {
 
 func (h *Header) hasDetails() bool { return h.DetailsLength > 0 && !h.Version1 }
 
-func (h *Header) hasExtension() bool { return h.Extension != "" && !h.Version1 }
+func (h *Header) hasExtension() bool { return h.Erased != nil || h.Extension != "" && !h.Version1 }
 
 func bit(set bool, b uint64) uint64 {
 	if set {

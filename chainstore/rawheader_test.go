@@ -61,13 +61,38 @@ func drawHeader(t *rapid.T) *chainstore.Header {
 	if !h.Version1 && rapid.Bool().Draw(t, "extended") {
 		h.Extension = string(drawExtension(t))
 	}
+	if rapid.Bool().Draw(t, "erased") {
+		drawErased(t, h)
+	}
 	return h
+}
+
+// drawErased draws what is written down of a node that was erased.
+func drawErased(t *rapid.T, h *chainstore.Header) {
+	h.Erased = &chainstore.Erased{PayloadDigest: drawID(t), PayloadLength: drawLength(t), MetadataLength: drawLength(t)}
+	if rapid.Bool().Draw(t, "had metadata") {
+		digest := drawID(t)
+		h.Erased.MetadataDigest = &digest
+	}
+	for i := range h.Messages {
+		h.Messages[i].Was = int32(drawLength(t))
+	}
+	h.Erased.Variables = drawSlice(t, "variables", func(t *rapid.T) runloop.VariableChange {
+		return runloop.VariableChange{
+			Name: rapid.SampledFrom([]string{"x", "é"}).Draw(t, "variable"), Unset: rapid.Bool().Draw(t, "unset"), Declared: rapid.Bool().Draw(t, "declared"),
+		}
+	})
 }
 
 // drawExtension draws fields whose tags ascend.
 func drawExtension(t *rapid.T) (fields []byte) {
 	tags := rapid.SliceOfNDistinct(rapid.Uint32Min(1), 1, 3, rapid.ID).Draw(t, "tags")
+	tags = slices.DeleteFunc(tags, func(tag uint32) bool { return tag == 3 }) // that of what was erased
+	if tags = append(tags, 4); rapid.Bool().Draw(t, "low tags") {
+		tags = append(tags, 1, 2)
+	}
 	slices.Sort(tags)
+	tags = slices.Compact(tags)
 	for _, tag := range tags {
 		field := rapid.SliceOfN(rapid.Byte(), 0, 200).Draw(t, "field")
 		fields = binary.AppendUvarint(fields, uint64(tag))
@@ -201,7 +226,7 @@ func TestRawHeaderRoundTrip(t *testing.T) {
 			t.Fatalf("came back as\n%+v, was\n%+v", got, h)
 		}
 		if raw.ID() != h.ID || raw.MessageCount() != len(h.Messages) || raw.Repaired() != h.Repaired() ||
-			raw.HasFindings() != h.HasFindings() || raw.IsCompaction() != h.Covers.Present {
+			raw.HasFindings() != h.HasFindings() || raw.IsCompaction() != h.Covers.Present || raw.IsErased() != (h.Erased != nil) {
 			t.Fatal("the raw header says otherwise than the decoded one")
 		}
 	})
@@ -251,6 +276,9 @@ func TestRawHeaderDecodeMessages(t *testing.T) {
 		if err := raw.DecodeMessages(&got, h.Seq); err != nil {
 			t.Fatal(err)
 		}
+		for i := range h.Messages {
+			h.Messages[i].Was = 0
+		}
 		want := chainstore.Header{
 			ID: h.ID, Version1: h.Version1, Seq: h.Seq, FirstPut: h.FirstPut, Forks: h.Forks, Salt: h.Salt, SpawnedFrom: h.SpawnedFrom,
 			PayloadLength: h.PayloadLength, MetadataLength: h.MetadataLength, DetailsLength: h.DetailsLength, Messages: h.Messages,
@@ -267,11 +295,22 @@ func TestRawHeaderDecodeMessages(t *testing.T) {
 		raw := chainstore.RawHeader(chainstore.AppendHeader(nil, h))
 		for n := range raw {
 			cut := raw[:n].DecodeMessages(&got, h.Seq)
+			h := withoutWas(h)
 			if cut == nil && !reflect.DeepEqual(got.Messages, h.Messages) || cut != nil && !errors.Is(cut, chainstore.ErrCorrupt) {
 				t.Errorf("%s, %d bytes of %d: %v", name, n, len(raw), cut)
 			}
 		}
 	}
+}
+
+// withoutWas is a header as DecodeMessages reads its messages.
+func withoutWas(h *chainstore.Header) *chainstore.Header {
+	out := *h
+	out.Messages = slices.Clone(h.Messages)
+	for i := range out.Messages {
+		out.Messages[i].Was = 0
+	}
+	return &out
 }
 
 func TestRawHeaderRefuses(t *testing.T) {
@@ -281,7 +320,13 @@ func TestRawHeaderRefuses(t *testing.T) {
 			refused(t, name+" cut short", raw[:n], h.Seq)
 		}
 		refused(t, name+" with a byte more", append(bytes.Clone(raw), 0), h.Seq)
-		for _, version := range []byte{0, 3, 255} {
+		for _, version := range []byte{0, 3, 129, 130, 131, 255} {
+			if version&127 <= 2 && version > 0 {
+				other := bytes.Clone(raw)
+				other[0] ^= 128
+				refused(t, name+" of a node that was erased, or was not", other, h.Seq)
+				continue
+			}
 			other := bytes.Clone(raw)
 			other[0] = version
 			refused(t, name+" of another version", other, h.Seq)
@@ -396,7 +441,7 @@ func goldenHeaders() map[string]*chainstore.Header {
 	return map[string]*chainstore.Header{
 		"least": &least1, "turn": &turn1, "everything": everything1,
 		"least-2": least, "turn-2": turn, "everything-2": everything2(goldenEverything(id)), "opaque-2": goldenOpaque(least),
-		"extended-2": goldenExtended(least),
+		"extended-2": goldenExtended(least), "erased": goldenErased(&least1, id), "erased-2": goldenErased(goldenExtended(least), id),
 	}
 }
 
@@ -404,6 +449,19 @@ func goldenHeaders() map[string]*chainstore.Header {
 func goldenExtended(least *chainstore.Header) *chainstore.Header {
 	h := *least
 	h.Extension = "\x01\x02\xac\x02" + "\x02\x20" + strings.Repeat("\x05", 32) + "\xc8\x01\x00"
+	return &h
+}
+
+// goldenErased is a header of a node that was erased, had metadata and set a variable.
+func goldenErased(least *chainstore.Header, id func(byte) chainstore.ID) *chainstore.Header {
+	h, digest := *least, id(7)
+	h.Messages = slices.Clone(least.Messages)
+	h.PayloadLength, h.Messages[0].Length, h.Messages[0].Was = 16, 16, 300
+	h.Messages[0].TextOctets, h.Messages[0].TextPoints = 8, 8
+	h.Erased = &chainstore.Erased{
+		PayloadDigest: id(6), MetadataDigest: &digest, PayloadLength: 300, MetadataLength: 20,
+		Variables: []runloop.VariableChange{{Name: "x"}, {Name: "y", Unset: true}, {Name: "z", Declared: true}},
+	}
 	return &h
 }
 

@@ -32,6 +32,7 @@ type Store interface {
 	Restorer
 	Collector
 	Reclaimer
+	Eraser
 	// Info tells which store this is, of what engine: always the same until Close, and its ID for ever.
 	Info() Info
 	// Stats counts a namespace.
@@ -50,8 +51,8 @@ type Writer interface {
 	//
 	// Nodes are put in order, then aliases. A node that is there already is not written again: its notes, first put and
 	// position stay. A change that took place before (Change.Repeats) leaves the aliases that it has set. Errors, in this
-	// order: ErrParentNotFound in a MissingError; of a compaction node ErrNodeNotFound (what it covers), ErrNotAncestor, ErrAlreadyCovered,
-	// ErrOpenCalls; ErrGroupTooLarge; ErrNodeNotFound or ErrAliasNotFound in a MissingError where an alias's target is not there;
+	// order: ErrParentNotFound in a MissingError; ErrErased in an ErasedError; of a compaction node ErrNodeNotFound (what it covers), ErrNotAncestor, ErrAlreadyCovered,
+	// ErrOpenCalls, ErrErasedMeanwhile; ErrGroupTooLarge; ErrNodeNotFound or ErrAliasNotFound in a MissingError where an alias's target is not there;
 	// ConflictError; QuotaError; ErrTooLarge, ErrDiskFull, ErrTooManyFiles, ErrOverloaded, ErrFailed, ErrClosed.
 	// A change that fails neither fails nor delays another. Quotas are judged exactly, whoever else commits at the same time.
 	// What a change that took place adds when it is repeated is nothing, so that it is not refused.
@@ -68,7 +69,8 @@ type ChainReader interface {
 	ChainNamed(ctx context.Context, namespace string, head Ref, limit int) (chain Chain, names []string, more bool, err error)
 }
 
-// Chain is a head and its path. Nodes are immutable, so a Chain stays true for as long as it is kept. Once its head was deleted, which only
+// Chain is a head and its path. Nodes are immutable, so a Chain stays true for as long as it is kept, but for what is erased (Eraser): a header
+// that it gave before tells of the node as it was, and each read of it what is left. Once its head was deleted, which only
 // happens to one that nothing refers to (Collector), its methods may fail with ErrNodeNotFound.
 type Chain interface {
 	// Head is the head's header. The caller must not change it.
@@ -415,7 +417,8 @@ const MaxProblems = 1000
 
 // Judge recomputes a node from its bytes, its parent's id, nil for a root, and the id of the last node that it covers, nil
 // but for a compaction node: its id, the facts of its messages without notes, and what it does to
-// variables. An error says in words, without content, why the bytes are not a node's.
+// variables. Of a node that was erased (Header.Erased) the id is that of the digests that are written down, and what it does to variables, and
+// Outcome, count for nothing. An error says in words, without content, why the bytes are not a node's.
 type Judge func(header *Header, payload, metadata []byte, parent, covers *ID) (Judgement, error)
 
 // Judgement is what a node is by its bytes.

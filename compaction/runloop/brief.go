@@ -8,6 +8,8 @@ type Brief struct {
 	Role Role
 	// The flags stand beside the role, where they take no room.
 	Empty, Error, Summary, LeftOutLine, Partial, Made, Unnamed, Opaque bool
+	// Was is the Length that the message had before it was erased, of which this is what is left; 0: it was not. Totals count that.
+	Was int32
 	// Length is the encoded size as an entry of the payload; messages lie in the payload end to end.
 	Length int
 	// TextOctets and TextPoints are UTF-8 bytes and code points over all text parts.
@@ -32,7 +34,7 @@ const MaxNamesBytes = 1 << 10
 // BriefOf is what is kept of a message's facts and mark.
 func BriefOf(f *Facts, mark Mark) Brief {
 	b := Brief{
-		Role: f.Role, Length: f.Length, TextOctets: f.TextOctets, TextPoints: f.TextPoints, Calls: len(f.Calls),
+		Role: f.Role, Length: f.Length, Was: int32(f.Was), TextOctets: f.TextOctets, TextPoints: f.TextPoints, Calls: len(f.Calls),
 		Empty: f.Empty, Error: f.Error, Summary: f.Summary, Partial: f.Partial, Made: f.Made, Savings: f.Savings,
 		LeftOutLine: f.LeftOutLine, LeftOutLoops: f.LeftOutLoops, Opaque: f.Opaque, Note: f.Note, Mark: mark,
 	}
@@ -85,6 +87,16 @@ func (b *Brief) Tokens() (tokens int64, estimated bool) {
 		return 0, false
 	}
 	return b.Note.tokens(b.Length)
+}
+
+// Counted are the bytes and tokens that totals count: those of the message as it was put.
+func (b *Brief) Counted() (length int, tokens int64, estimated bool) {
+	was := *b
+	if b.Was > 0 {
+		was.Length = int(b.Was)
+	}
+	tokens, estimated = was.Tokens()
+	return was.Length, tokens, estimated
 }
 
 // SentAt is when the message was sent, else when its node was first put; milliseconds since the epoch. What ages are told

@@ -46,6 +46,8 @@ type Facts struct {
 	Role Role
 	// Length is the encoded size of the message as an entry of its payload, tag and length prefix included.
 	Length int
+	// Was is the Length that the message had before it was erased, of which this is what is left; 0: it was not. Totals count that.
+	Was int
 	// PartsLength is the share of Length that its parts take, their tags and length prefixes included.
 	PartsLength int
 	// BareLength is the encoded size of the message, without tag and length prefix, had it neither parts nor

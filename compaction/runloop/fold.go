@@ -286,8 +286,8 @@ func (v *View) copied(m *Brief, at Place, times Times, begins bool) {
 
 // count adds a message to the totals.
 func (v *View) count(m *Brief) {
-	tokens, estimated := m.Tokens()
-	v.add(!m.Opaque && (m.Role == User || m.Role == Assistant), m.Length, tokens, estimated)
+	length, tokens, estimated := m.Counted()
+	v.add(!m.Opaque && (m.Role == User || m.Role == Assistant), length, tokens, estimated)
 }
 
 // stub adds the stub for a call to a view; it is a tool message of the loop that its group belongs to.

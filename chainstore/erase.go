@@ -1,0 +1,161 @@
+package chainstore
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+)
+
+// Eraser takes the content of nodes away, and leaves markers in its place.
+type Eraser interface {
+	// Erase leaves of nodes what it is given, in one durable transaction as Commit does: their ids, links, folds and what rows of indexes tell
+	// stay, and their metadata, salts and details go. When it returns, no read that begins shows what they had, nor does any put bring it back.
+	// It tells how many it erased. A node that is erased already stays as it is; of a compaction node, further messages may be erased, and what
+	// was erased stays so. Copies of what is erased, in compaction nodes, are erased by whoever asks: it looks for them behind the first
+	// erasure, and again until it finds none, since a compaction may have come between. Errors: ErrNodeNotFound in a MissingError, whose Index is that of the
+	// node; ErrBadErasure; ErrTooLarge, also for more than MaxErased nodes, and those of Commit from there on.
+	Erase(ctx context.Context, namespace string, nodes []ErasedNode) (erased int, err error)
+	// Receipt returns what was given with the last erasure of a node. It outlives the node: ErrNotErased.
+	Receipt(ctx context.Context, namespace string, id ID) ([]byte, error)
+	// Erasures counts the times that nodes of a namespace were erased. Who plans a compaction asks before it reads what it keeps.
+	Erasures(ctx context.Context, namespace string) (uint64, error)
+}
+
+// MaxErased is how many nodes one Erase takes. Part of the contract: may only grow.
+const MaxErased = 1000
+
+// AnyErasures is the Erasures of a compaction node that was not planned here.
+const AnyErasures = math.MaxUint64
+
+// ErasedNode is what is to be left of a node. The store borrows everything in it until Erase returns.
+type ErasedNode struct {
+	ID ID
+	// Payload is the canonical encoding of the messages as they are to be: of each one of the same role with calls and results of the same ids and
+	// names, so that all that follows from these stays. Facts are what a Judge tells of it.
+	Payload []byte
+	Facts   []runloop.Facts
+	// PayloadDigest and MetadataDigest (nil: no metadata) are those that the id is of. They cannot be told from what is left. Variables is
+	// what a Judge tells that the node does to variables. All three count for the first erasure alone.
+	PayloadDigest  ID
+	MetadataDigest *ID
+	Variables      []runloop.VariableChange
+	// Receipt is kept as it is given.
+	Receipt []byte
+}
+
+// Erased is what is written down of a node that was erased.
+type Erased struct {
+	// PayloadDigest and MetadataDigest are those that the node's id is of; nil: it had no metadata.
+	PayloadDigest  ID
+	MetadataDigest *ID
+	// PayloadLength and MetadataLength are those from before. Each message's is its Was.
+	PayloadLength, MetadataLength int
+	// Variables is what the metadata did to variables.
+	Variables []runloop.VariableChange
+}
+
+// Clone shares nothing with e.
+func (e *Erased) Clone() *Erased {
+	if e == nil {
+		return nil
+	}
+	out := *e
+	if e.MetadataDigest != nil {
+		digest := *e.MetadataDigest
+		out.MetadataDigest = &digest
+	}
+	out.Variables = slices.Clone(e.Variables)
+	return &out
+}
+
+// CountedBytes is the length of the payload that statistics count: as it was put.
+func (h *Header) CountedBytes() int {
+	if h.Erased != nil {
+		return h.Erased.PayloadLength
+	}
+	return h.PayloadLength
+}
+
+// ErasedHere is what is to be left here of a node that was erased elsewhere.
+func (n *NewNode) ErasedHere(id ID) *ErasedNode {
+	return &ErasedNode{
+		ID: id, Payload: n.Payload, Facts: n.Messages, PayloadDigest: n.Erased.PayloadDigest, MetadataDigest: n.Erased.MetadataDigest,
+		Variables: n.Variables, Receipt: n.Receipt,
+	}
+}
+
+// Over tells what a node becomes, whose header is given, and its payload where it is a compaction node. The header is nil where the node
+// stays as it is: it is erased already. The payload has its own memory. ErrBadErasure.
+func (n *ErasedNode) Over(h *Header, payload []byte) (*Header, []byte, error) {
+	if !n.standsFor(h) {
+		return nil, nil, ErrBadErasure
+	}
+	if h.Erased != nil && !h.Covers.Present {
+		return nil, nil, nil
+	}
+	out := *h
+	out.Messages = slices.Clone(h.Messages)
+	left, changed := make([]byte, 0, len(n.Payload)), h.Erased == nil
+	for i, from := 0, 0; i < len(n.Facts); i++ {
+		m, given := &out.Messages[i], n.Payload[from:from+n.Facts[i].Length]
+		from += len(given)
+		if h.Covers.Present {
+			if m.Length > len(payload) {
+				return nil, nil, ErrCorrupt
+			}
+			present := payload[:m.Length]
+			payload = payload[m.Length:]
+			if m.Was > 0 || bytes.Equal(present, given) {
+				left = append(left, present...)
+				continue
+			}
+		}
+		left, changed = append(left, given...), true
+		*m = marker(h, m, &n.Facts[i])
+	}
+	if !changed {
+		return nil, nil, nil
+	}
+	if out.Erased == nil {
+		out.Erased = (&Erased{n.PayloadDigest, n.MetadataDigest, h.PayloadLength, h.MetadataLength, n.Variables}).Clone()
+	}
+	out.Salt, out.PayloadLength, out.MetadataLength, out.DetailsLength = nil, len(left), 0, 0
+	return &out, left, nil
+}
+
+// marker is what is kept of a message of a node that is erased. It is shorter than a line that would replace it.
+func marker(h *Header, m *runloop.Brief, f *runloop.Facts) runloop.Brief {
+	out := briefOf(h, f, m.Mark)
+	out.Note, out.Was, out.Mark.LineLength = m.Note, int32(m.Length), 0
+	return out
+}
+
+// briefOf is what the header of a node keeps of a message.
+func briefOf(h *Header, f *runloop.Facts, mark runloop.Mark) runloop.Brief {
+	out := runloop.BriefOf(f, mark)
+	if h.Version1 {
+		return out.AsVersion1()
+	}
+	return out
+}
+
+// standsFor tells whether all that folds and indexes go by is as it is in the node.
+func (n *ErasedNode) standsFor(h *Header) bool {
+	if len(n.Facts) != len(h.Messages) {
+		return false
+	}
+	length := 0
+	for i := range n.Facts {
+		is, was := briefOf(h, &n.Facts[i], runloop.Mark{}), &h.Messages[i]
+		if is.Role != was.Role || is.Empty != was.Empty || is.Error != was.Error || is.Summary != was.Summary || is.LeftOutLine != was.LeftOutLine ||
+			is.LeftOutLoops != was.LeftOutLoops || is.Partial != was.Partial || is.Made != was.Made || is.Opaque != was.Opaque ||
+			is.Calls != was.Calls || is.Unnamed != was.Unnamed || !slices.Equal(is.Names, was.Names) || is.Length <= 0 {
+			return false
+		}
+		length += is.Length
+	}
+	return length == len(n.Payload)
+}
