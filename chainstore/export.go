@@ -35,6 +35,9 @@ const ExportReach = 100_000
 // ExportSpan is what was committed after a point, and through another.
 type ExportSpan struct{ After, Through Point }
 
+// Holds tells whether a point is of the span.
+func (s *ExportSpan) Holds(p Point) bool { return p > s.After && p <= s.Through }
+
 // ExportedNode is a node as it is stored.
 type ExportedNode struct {
 	Header *Header
@@ -46,7 +49,9 @@ type ExportedNode struct {
 }
 
 // Size is about how many bytes it has in memory.
-func (n *ExportedNode) Size() int { return len(n.Payload) + len(n.Metadata) + len(n.Details) + len(n.Receipt) + 1024 }
+func (n *ExportedNode) Size() int {
+	return len(n.Payload) + len(n.Metadata) + len(n.Details) + len(n.Receipt) + 1024
+}
 
 // ExportYield is told of namespaces, and then of their aliases. What it is given is its own.
 type ExportYield struct {

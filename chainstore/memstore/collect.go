@@ -184,7 +184,7 @@ func (s *Store) sweep(ctx context.Context, name string, w *sweeping, last uint64
 			break
 		}
 		dead[n], next = true, n.number
-		told.Nodes, told.Messages, told.MessageBytes = told.Nodes+1, told.Messages+int64(len(n.header.Messages)), told.MessageBytes+int64(len(n.payload))
+		told.Nodes, told.Messages, told.MessageBytes = told.Nodes+1, told.Messages+int64(len(n.header.Messages)), told.MessageBytes+int64(n.header.CountedBytes())
 	}
 	if len(dead) < sweptAtOnce {
 		next = 0

@@ -17,7 +17,7 @@ func (s *Store) Commit(ctx context.Context, name string, change *chainstore.Chan
 		return nil, err
 	}
 	defer unlock()
-	p := &plan{name: name, ns: ns, change: change, now: s.millis(), point: s.point + 1, fresh: map[chainstore.ID]*node{}}
+	p := &plan{name: name, ns: ns, change: change, now: s.millis(), point: s.point + 1, fresh: map[chainstore.ID]*node{}, erasing: newErasing(ns, s.point+1)}
 	if err := p.judge(); err != nil {
 		return nil, err
 	}
@@ -41,6 +41,8 @@ type plan struct {
 	put     []*node
 	created []bool
 	fresh   map[chainstore.ID]*node
+	// erasing are the erasures of the change.
+	erasing *erasing
 	// targets has the node that each alias is to be set to, nil to delete it.
 	targets []*node
 }
@@ -72,6 +74,9 @@ func (p *plan) node(i int) error {
 	in := &p.change.Nodes[i]
 	id := in.Identify(idOf(parent))
 	n := p.lookup(id)
+	if err := p.erasing.put(i, in, id, n); err != nil {
+		return err
+	}
 	created := n == nil
 	if created {
 		if n, err = p.build(in, id, parent); err != nil {
@@ -130,9 +135,19 @@ func (p *plan) build(in *chainstore.NewNode, id chainstore.ID, parent *node) (*n
 			return nil, err
 		}
 		n.covers = covers
+		n.compaction = in.Compaction
+		if err := n.mayCover(); err != nil {
+			return nil, err
+		}
+		if in.Compaction.Erasures < p.ns.erasures {
+			return nil, chainstore.ErrErasedMeanwhile
+		}
 		n.compaction = &chainstore.Compaction{Covers: in.Compaction.Covers, Provenance: slices.Clone(in.Compaction.Provenance), Loops: in.Compaction.Loops}
 	}
-	h := &chainstore.Header{ID: id, FirstPut: p.now, Salt: slices.Clone(in.Salt)}
+	h := &chainstore.Header{ID: id, FirstPut: p.now, Salt: slices.Clone(in.Salt), Erased: in.Erased.Clone()}
+	if h.Erased != nil {
+		h.Erased.Variables, n.erased = slices.Clone(in.Variables), p.point
+	}
 	if in.FirstPut != 0 {
 		h.FirstPut = min(h.FirstPut, in.FirstPut)
 	}
@@ -314,6 +329,7 @@ func (p *plan) apply() *chainstore.Committed {
 			n.lastPut = p.now
 		}
 	}
+	p.erasing.apply()
 	repeats := p.repeats()
 	for i, target := range p.targets {
 		if a := p.ns.aliases[p.change.Aliases[i].Name]; repeats && a.was(target, p.now) {
@@ -336,7 +352,7 @@ func (p *plan) quotas() error {
 	after := before
 	for _, n := range p.fresh {
 		after.Nodes++
-		after.MessageBytes += int64(len(n.payload))
+		after.MessageBytes += int64(n.header.CountedBytes())
 	}
 	repeats := p.repeats()
 	for i, target := range p.targets {

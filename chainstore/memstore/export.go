@@ -46,7 +46,7 @@ func (s *Store) ExportNodes(
 	}
 	size, last := 0, from
 	for _, n := range ns.order {
-		if n.number <= from || n.point <= span.After || n.point > span.Through {
+		if n.number <= from || !span.Holds(n.point) && !span.Holds(n.erased) {
 			continue
 		}
 		if len(nodes) > 0 && size >= limit {
@@ -54,6 +54,7 @@ func (s *Store) ExportNodes(
 		}
 		one := chainstore.ExportedNode{
 			Header: n.header, Payload: slices.Clone(n.payload), Metadata: slices.Clone(n.metadata), Details: slices.Clone(n.details), Parent: idOf(n.parent), Covers: idOf(n.covers),
+			Receipt: slices.Clone(ns.receipts[n.id()]),
 		}
 		nodes, size, last = append(nodes, one), size+one.Size(), n.number
 	}

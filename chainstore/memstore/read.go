@@ -13,7 +13,9 @@ type path struct {
 	// namespace is the name of the nodes' namespace.
 	namespace string
 	nodes     []*node
-	after     uint32
+	// head and compaction are the headers of the last node and of the last compaction node as they were when it was found.
+	head, compaction *chainstore.Header
+	after            uint32
 }
 
 // Chain finds a head; see chainstore.ChainReader.
@@ -61,7 +63,13 @@ func (s *Store) path(ns *namespace, name string, head chainstore.Ref) (*path, er
 	if err != nil {
 		return nil, err
 	}
-	return &path{store: s, namespace: name, nodes: n.path()}, nil
+	p := &path{store: s, namespace: name, nodes: n.path(), head: n.header}
+	for m := n; m != nil && p.compaction == nil; m = m.parent {
+		if m.compaction != nil {
+			p.compaction = m.header
+		}
+	}
+	return p, nil
 }
 
 // path is the way from the root to n.
@@ -73,7 +81,7 @@ func (n *node) path() []*node {
 	return nodes
 }
 
-func (p *path) Head() *chainstore.Header { return p.nodes[len(p.nodes)-1].header }
+func (p *path) Head() *chainstore.Header { return p.head }
 
 func (p *path) After() uint32 { return p.after }
 
@@ -83,25 +91,18 @@ func (p *path) Runs(limit int) (runs []chainstore.Run) {
 		n, last := p.nodes[i], len(runs)-1
 		switch {
 		case last >= 0 && runs[last].Key == n.run:
-			runs[last].From = n.header.Seq
+			runs[last].From = uint32(i)
 		case len(runs) >= limit:
 			return runs
 		default:
-			runs = append(runs, chainstore.Run{Key: n.run, From: n.header.Seq, Through: n.header.Seq})
+			runs = append(runs, chainstore.Run{Key: n.run, From: uint32(i), Through: uint32(i)})
 		}
 	}
 	return runs
 }
 
 // Compaction is the last compaction node of the path; see chainstore.Chain.
-func (p *path) Compaction() *chainstore.Header {
-	for _, n := range slices.Backward(p.nodes) {
-		if n.header.Covers.Present {
-			return n.header
-		}
-	}
-	return nil
-}
+func (p *path) Compaction() *chainstore.Header { return p.compaction }
 
 // Compactions walks back along the path; see chainstore.Chain.
 func (p *path) Compactions(ctx context.Context, limit int) (headers []*chainstore.Header, more bool, err error) {
@@ -175,12 +176,12 @@ func (p *path) rows(ctx context.Context, span *chainstore.Span, yield func(*chai
 		if err != nil {
 			return err
 		}
-		unlock()
 		n := p.nodes[seq]
 		row := chainstore.Row{Raw: n.raw, Seq: seq}
 		if !span.HeadersOnly {
 			row.Payload, row.Metadata, row.Details = n.payload, n.metadata, n.details
 		}
+		unlock()
 		if err := yield(&row); err != nil {
 			return err
 		}

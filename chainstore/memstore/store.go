@@ -46,9 +46,13 @@ type namespace struct {
 	// floor is the highest revision of any name that was forgotten when it was set again.
 	floor    int64
 	settings chainstore.SettingsNow
+	// receipts has those of the nodes that were ever erased; erasures counts how often one was.
+	receipts map[chainstore.ID][]byte
+	erasures uint64
 }
 
-// node never changes once it is in a namespace, but for hasChild and lastPut.
+// node never changes once it is in a namespace, but for hasChild, lastPut and what an erasure puts in place of others: header, raw, payload, metadata,
+// details, facts and erased. Whoever reads those holds the lock; what they point to stays as it is.
 type node struct {
 	parent    *node
 	header    *chainstore.Header
@@ -68,8 +72,8 @@ type node struct {
 	hasChild bool
 	// lastPut is when it was last put, to within chainstore.RenewAfter; milliseconds since the epoch.
 	lastPut int64
-	// point is the change of the store that put it.
-	point chainstore.Point
+	// point is the change of the store that put it, erased the last one that erased it; 0: none did.
+	point, erased chainstore.Point
 }
 
 // forks tells whether its parent had a child before.
@@ -115,7 +119,7 @@ func (ns *namespace) stats() (st chainstore.Stats) {
 	for _, n := range ns.order {
 		st.Nodes++
 		st.Messages += int64(len(n.header.Messages))
-		st.MessageBytes += int64(len(n.payload))
+		st.MessageBytes += int64(n.header.CountedBytes())
 		switch {
 		case n.parent == nil:
 			st.Roots++
@@ -149,7 +153,7 @@ func (s *Store) read(ctx context.Context, name string) (*namespace, func(), erro
 }
 
 func newNamespace() *namespace {
-	return &namespace{nodes: map[chainstore.ID]*node{}, aliases: map[string]*alias{}}
+	return &namespace{nodes: map[chainstore.ID]*node{}, aliases: map[string]*alias{}, receipts: map[chainstore.ID][]byte{}}
 }
 
 func (s *Store) millis() int64 { return s.now().UnixMilli() }

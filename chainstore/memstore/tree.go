@@ -35,20 +35,8 @@ func (s *Store) Nodes(ctx context.Context, name string, ids []chainstore.ID, yie
 	if err != nil {
 		return err
 	}
-	for _, n := range found {
-		one := chainstore.FoundNode{
-			Row:    chainstore.Row{Raw: n.raw, Seq: n.header.Seq, Payload: n.payload, Metadata: n.metadata, Details: n.details},
-			Header: n.header,
-		}
-		if n.parent != nil {
-			id := n.parent.id()
-			one.Parent = &id
-		}
-		if n.covers != nil {
-			id := n.covers.id()
-			one.Covers = &id
-		}
-		if err := yield(&one); err != nil {
+	for i := range found {
+		if err := yield(&found[i]); err != nil {
 			return err
 		}
 	}
@@ -56,16 +44,21 @@ func (s *Store) Nodes(ctx context.Context, name string, ids []chainstore.ID, yie
 }
 
 // nodes are those that are there, in the order of their ids as given.
-func (s *Store) nodes(ctx context.Context, name string, ids []chainstore.ID) (found []*node, err error) {
+func (s *Store) nodes(ctx context.Context, name string, ids []chainstore.ID) (found []chainstore.FoundNode, err error) {
 	ns, unlock, err := s.read(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
 	for _, id := range ids {
-		if n := ns.nodes[id]; n != nil {
-			found = append(found, n)
+		n := ns.nodes[id]
+		if n == nil {
+			continue
 		}
+		found = append(found, chainstore.FoundNode{
+			Row:    chainstore.Row{Raw: n.raw, Seq: n.header.Seq, Payload: n.payload, Metadata: n.metadata, Details: n.details},
+			Header: n.header, Parent: idOf(n.parent), Covers: idOf(n.covers),
+		})
 	}
 	return found, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -70,7 +71,7 @@ func (s *Store) verify(name string, v *verification) error {
 	if err != nil {
 		return err
 	}
-	nodes, puts, aliases := slices.Clone(ns.order), ns.puts, ns.aliasProblems()
+	nodes, puts, aliases, receipts := slices.Clone(ns.order), ns.puts, ns.aliasProblems(), ns.receiptProblems()
 	unlock()
 	if v.at.end == 0 {
 		v.at.end = puts
@@ -78,12 +79,15 @@ func (s *Store) verify(name string, v *verification) error {
 	if v.at.next > v.at.end || v.at.end > puts {
 		return chainstore.ErrBadCursor
 	}
-	if err := v.nodes(nodes); err != nil {
+	if err := v.nodes(s, nodes); err != nil {
 		return err
 	}
 	v.at.entries += aliases.states
 	for _, what := range aliases.found {
 		v.problem(chainstore.ProblemAlias, nil, what)
+	}
+	for _, p := range receipts {
+		v.problem(chainstore.ProblemContent, p.node, p.what)
 	}
 	v.at.namespaces++
 	v.at.passed = true
@@ -91,17 +95,19 @@ func (s *Store) verify(name string, v *verification) error {
 }
 
 // nodes checks the nodes of a namespace from the position on.
-func (v *verification) nodes(nodes []*node) error {
+func (v *verification) nodes(s *Store, nodes []*node) error {
 	for _, n := range nodes {
 		if n.number <= v.at.next || n.number > v.at.end {
 			continue
 		}
-		if err := v.ctx.Err(); err != nil {
+		_, unlock, err := s.read(v.ctx, "")
+		if err != nil {
 			return err
 		}
 		v.node(n)
-		v.at.next = n.number
 		v.pace.Read(int64(len(n.raw) + len(n.payload) + len(n.metadata) + len(n.details)))
+		unlock()
+		v.at.next = n.number
 		if err := v.rest(); err != nil {
 			return err
 		}
@@ -128,6 +134,27 @@ func (ns *namespace) aliasProblems() (p aliasProblems) {
 		}
 	}
 	return p
+}
+
+// receiptProblem is a node of which it is wrong whether it has a receipt.
+type receiptProblem struct {
+	node *node
+	what string
+}
+
+func (ns *namespace) receiptProblems() (found []receiptProblem) {
+	for id, n := range ns.nodes {
+		switch receipt, ok := ns.receipts[id]; {
+		case n.header.Erased != nil && !ok:
+			found = append(found, receiptProblem{n, "it was erased, and has no receipt"})
+		case n.header.Erased == nil && ok:
+			found = append(found, receiptProblem{n, fmt.Sprintf("it has a receipt of %d bytes, and was not erased", len(receipt))})
+		}
+	}
+	if ns.erasures < uint64(len(ns.receipts)) {
+		found = append(found, receiptProblem{what: "fewer erasures are counted than there are receipts"})
+	}
+	return found
 }
 
 // grows tells whether revisions grow from state to state, up to the alias's.
@@ -278,7 +305,10 @@ func (v *verification) node(n *node) {
 	again := *n
 	again.facts, again.variables, again.outcome = withNotes(found.Messages, n.facts), found.Variables, found.Outcome
 	old := n.header
-	h := &chainstore.Header{ID: old.ID, FirstPut: old.FirstPut, Salt: old.Salt, SpawnedFrom: old.SpawnedFrom}
+	if old.Erased != nil {
+		again.variables, again.outcome = old.Erased.Variables, old.Outcome
+	}
+	h := &chainstore.Header{ID: old.ID, FirstPut: old.FirstPut, Salt: old.Salt, SpawnedFrom: old.SpawnedFrom, Erased: old.Erased}
 	if err := again.derive(h, n.forks()); err != nil {
 		v.problem(chainstore.ProblemContent, n, err.Error())
 	} else if !bytes.Equal(chainstore.AppendHeader(nil, h), n.raw) {
@@ -286,11 +316,11 @@ func (v *verification) node(n *node) {
 	}
 }
 
-// withNotes is what the bytes tell of the messages, with the notes that only the store knows.
+// withNotes is what the bytes tell of the messages, with the notes, and the lengths from before an erasure, that only the store knows.
 func withNotes(found, stored []runloop.Facts) []runloop.Facts {
 	out := slices.Clone(found)
 	for i := range out {
-		out[i].Note = stored[i].Note
+		out[i].Note, out[i].Was = stored[i].Note, stored[i].Was
 	}
 	return out
 }

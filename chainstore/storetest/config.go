@@ -70,6 +70,8 @@ const (
 	Collect Category = "Collect"
 	// Meanwhile: what is done while a collection reports, which waits for it, and holds.
 	Meanwhile Category = "Meanwhile"
+	// Erase: the content of nodes is taken away, and all else stays. Needs Encoding.Erase.
+	Erase Category = "Erase"
 	// Elsewhere: nodes that were put elsewhere, with the time of then.
 	Elsewhere Category = "Elsewhere"
 	// Mixed: changes that put nodes and at once set aliases to other nodes, or delete some, that set them in another order than that of the
@@ -192,7 +194,7 @@ func checks() []check {
 		roundTripChecks(), retryChecks(), conditionChecks(), batchChecks(), aliasChecks(), revisionChecks(), treeChecks(), recallChecks(),
 		spawnedChecks(), limitChecks(), concurrencyChecks(), lifecycleChecks(),
 		verifyChecks(), compactionChecks(), runChecks(), questionChecks(), randomChecks(), registerChecks(), readChecks(),
-		tokenKeyChecks(), settingsChecks(), exportChecks(), restoreChecks(), collectChecks(),
+		tokenKeyChecks(), settingsChecks(), exportChecks(), restoreChecks(), collectChecks(), eraseChecks(),
 	} {
 		all = append(all, part...)
 	}

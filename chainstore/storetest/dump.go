@@ -35,6 +35,14 @@ func (d *dumper) dump(s chainstore.Store) (string, error) {
 		if err := errors.Join(d.chain(ctx, s, idRef(id)), d.around(ctx, s, id), d.index(ctx, s, id)); err != nil {
 			return "", err
 		}
+		if !d.f.skips(Erase) {
+			receipt, err := s.Receipt(ctx, d.f.ns, id)
+			d.line("receipt %x %v", receipt, err)
+		}
+	}
+	if !d.f.skips(Erase) {
+		n, err := s.Erasures(ctx, d.f.ns)
+		d.line("erasures %d %v", n, err)
 	}
 	for _, name := range d.names {
 		if err := d.alias(ctx, s, name); err != nil {

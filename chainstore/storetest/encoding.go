@@ -21,6 +21,9 @@ type Encoding struct {
 	Make func(Node) chainstore.NewNode
 	// Judge is what Verify is called with.
 	Judge chainstore.Judge
+	// Erase makes what is to be left of a node that is not erased: markers of the messages that erased tells of, by their index. nil
+	// where the category Erase is skipped.
+	Erase func(h *chainstore.Header, payload, metadata []byte, erased func(i int) bool) chainstore.ErasedNode
 }
 
 // Node is a node to make.
@@ -85,7 +88,9 @@ var Outcomes = map[string]runloop.Outcome{
 
 // Simple is an encoding for tests that know no other: JSON in length-delimited entries, with sizes and ids that follow
 // from it. It is not the wire's.
-func Simple() Encoding { return Encoding{Make: simpleMake, Judge: simpleJudge} }
+func Simple() Encoding {
+	return Encoding{Make: simpleMake, Judge: simpleJudge, Erase: simpleErase}
+}
 
 func simpleMake(n Node) chainstore.NewNode {
 	out := chainstore.NewNode{
@@ -107,11 +112,59 @@ func simpleMake(n Node) chainstore.NewNode {
 		out.Metadata, _ = json.Marshal(sorted)
 		out.Variables, out.Outcome = variables(sorted), runEnd(sorted)
 	}
-	payload, metadata, salt := bytes.Clone(out.Payload), bytes.Clone(out.Metadata), bytes.Clone(out.Salt)
+	payload, metadata := simpleDigests(out.Payload, out.Metadata, out.Salt)
 	from, covers := n.SpawnedFrom, coversOf(&n)
-	out.Identify = func(parent *chainstore.ID) chainstore.ID {
-		return simpleID(parent, covers, payload, metadata, salt, from)
+	out.Identify = func(parent *chainstore.ID) chainstore.ID { return simpleID(parent, covers, payload, metadata, from) }
+	return out
+}
+
+// simpleDigests are the digests of a payload and of metadata, nil for none, under a salt.
+func simpleDigests(payload, metadata, salt []byte) (p chainstore.ID, m *chainstore.ID) {
+	digest := func(b []byte) chainstore.ID {
+		return sha256.Sum256(slices.Concat(binary.AppendUvarint(nil, uint64(len(salt))), salt, b))
 	}
+	if len(metadata) > 0 {
+		d := digest(metadata)
+		m = &d
+	}
+	return digest(payload), m
+}
+
+// simpleMarker is what is left of a message that is erased.
+func simpleMarker(m Message) Message {
+	if m.Made && m.Text == "[no result]" || m.LeftOut != 0 {
+		return m
+	}
+	out := Message{Role: m.Role, Calls: m.Calls, CallID: m.CallID, Error: m.Error, Summary: m.Summary, Made: m.Made, Partial: m.Partial, Opaque: m.Opaque}
+	if m.Role == runloop.Tool {
+		out.Name = m.Name
+	}
+	if !m.Opaque && strings.TrimSpace(m.Text) != "" {
+		out.Text = erasedText
+	}
+	return out
+}
+
+// erasedText is the text of a marker.
+const erasedText = "[erased]"
+
+func simpleErase(h *chainstore.Header, payload, metadata []byte, erased func(i int) bool) chainstore.ErasedNode {
+	out := chainstore.ErasedNode{ID: h.ID, Receipt: []byte("receipt of " + h.ID.Prefix())}
+	out.PayloadDigest, out.MetadataDigest = simpleDigests(payload, metadata, h.Salt)
+	for i, at := 0, 0; i < len(h.Messages); i++ {
+		entry := payload[at : at+h.Messages[i].Length]
+		if at += len(entry); erased(i) {
+			var m Message
+			_, n := binary.Uvarint(entry[1:])
+			_ = json.Unmarshal(entry[1+n:], &m) // it was put
+			body, _ := json.Marshal(simpleMarker(m))
+			entry = append(binary.AppendUvarint([]byte{0x0a}, uint64(len(body))), body...)
+		}
+		out.Payload = append(out.Payload, entry...)
+	}
+	was, _ := simpleJudge(h, payload, metadata, nil, nil)
+	is, _ := simpleJudge(h, out.Payload, nil, nil, nil)
+	out.Facts, out.Variables = is.Messages, was.Variables
 	return out
 }
 
@@ -172,26 +225,19 @@ func simpleFacts(m *Message, body, length int) runloop.Facts {
 	return f
 }
 
-func simpleID(parent, covers *chainstore.ID, payload, metadata, salt []byte, from *chainstore.SpawnedFrom) chainstore.ID {
+func simpleID(parent, covers *chainstore.ID, payload chainstore.ID, metadata *chainstore.ID, from *chainstore.SpawnedFrom) chainstore.ID {
 	h := sha256.New()
-	part := func(b []byte) {
-		h.Write(binary.AppendUvarint(nil, uint64(len(b))))
-		h.Write(b)
-	}
-	part(payload)
-	part(metadata)
-	part(salt)
-	if parent != nil {
-		part(parent[:])
-	}
-	if covers != nil {
-		h.Write([]byte("covers"))
-		part(covers[:])
+	h.Write(payload[:])
+	for name, id := range []*chainstore.ID{metadata, parent, covers} {
+		if id != nil {
+			h.Write([]byte{byte(name)})
+			h.Write(id[:])
+		}
 	}
 	if from != nil {
 		link, _ := json.Marshal(from)
 		h.Write([]byte("from"))
-		part(link)
+		h.Write(link)
 	}
 	return chainstore.ID(h.Sum(nil))
 }
@@ -199,7 +245,11 @@ func simpleID(parent, covers *chainstore.ID, payload, metadata, salt []byte, fro
 var errNotSimple = errors.New("the bytes are not of the simple encoding")
 
 func simpleJudge(h *chainstore.Header, payload, metadata []byte, parent, covers *chainstore.ID) (chainstore.Judgement, error) {
-	out := chainstore.Judgement{ID: simpleID(parent, covers, payload, metadata, h.Salt, h.SpawnedFrom)}
+	p, m := simpleDigests(payload, metadata, h.Salt)
+	if h.Erased != nil {
+		p, m = h.Erased.PayloadDigest, h.Erased.MetadataDigest
+	}
+	out := chainstore.Judgement{ID: simpleID(parent, covers, p, m, h.SpawnedFrom)}
 	for rest := payload; len(rest) > 0; {
 		size, n := binary.Uvarint(rest[1:])
 		if n <= 0 || rest[0] != 0x0a || size > uint64(len(rest)-1-n) {

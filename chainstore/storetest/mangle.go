@@ -58,7 +58,7 @@ func copyChange(c *chainstore.Change) *chainstore.Change {
 	for i := range out.Nodes {
 		n := &out.Nodes[i]
 		n.Payload, n.Metadata, n.Salt = slices.Clone(n.Payload), slices.Clone(n.Metadata), slices.Clone(n.Salt)
-		n.Details = slices.Clone(n.Details)
+		n.Details, n.Receipt, n.Erased = slices.Clone(n.Details), slices.Clone(n.Receipt), n.Erased.Clone()
 		n.Variables, n.Messages = slices.Clone(n.Variables), slices.Clone(n.Messages)
 		for k := range n.Messages {
 			n.Messages[k].Calls = slices.Clone(n.Messages[k].Calls)
@@ -69,7 +69,7 @@ func copyChange(c *chainstore.Change) *chainstore.Change {
 		}
 		if n.Compaction != nil {
 			n.Compaction = &chainstore.Compaction{
-				Covers: n.Compaction.Covers, Provenance: slices.Clone(n.Compaction.Provenance), Loops: n.Compaction.Loops,
+				Covers: n.Compaction.Covers, Erasures: n.Compaction.Erasures, Provenance: slices.Clone(n.Compaction.Provenance), Loops: n.Compaction.Loops,
 			}
 			if l := n.Compaction.Loops; l != nil {
 				n.Compaction.Loops = &runloop.Loops{Begins: slices.Clone(l.Begins), Phase: l.Phase}
@@ -87,7 +87,7 @@ const spoilt = "spoilt by storetest.Mangle"
 func spoilChange(c *chainstore.Change) {
 	for i := range c.Nodes {
 		n := &c.Nodes[i]
-		for _, b := range [][]byte{n.Payload, n.Metadata, n.Details, n.Salt} {
+		for _, b := range [][]byte{n.Payload, n.Metadata, n.Details, n.Salt, n.Receipt} {
 			spoil(b)
 		}
 		for k := range n.Variables {
@@ -98,6 +98,12 @@ func spoilChange(c *chainstore.Change) {
 				n.Messages[k].Calls[j] = runloop.Call{ID: runloop.Some(spoilt), Name: runloop.Some(spoilt)}
 			}
 			n.Messages[k] = runloop.Facts{CallID: runloop.Some(spoilt)}
+		}
+		if n.Erased != nil {
+			if n.Erased.MetadataDigest != nil {
+				*n.Erased.MetadataDigest = chainstore.ID{}
+			}
+			*n.Erased = chainstore.Erased{}
 		}
 		if n.SpawnedFrom != nil {
 			*n.SpawnedFrom = chainstore.SpawnedFrom{CallID: runloop.Some(spoilt)}
@@ -177,4 +183,46 @@ func (c *mangledChain) Rows(ctx context.Context, spans []chainstore.Span, yield 
 		lent = chainstore.Row{}
 		return err
 	})
+}
+
+// Erase lends copies, which are spoilt once it is over.
+func (m *mangled) Erase(ctx context.Context, namespace string, nodes []chainstore.ErasedNode) (int, error) {
+	lent := slices.Clone(nodes)
+	for i := range lent {
+		n := &lent[i]
+		n.Payload, n.Receipt, n.Variables, n.Facts = slices.Clone(n.Payload), slices.Clone(n.Receipt), slices.Clone(n.Variables), slices.Clone(n.Facts)
+		for k := range n.Facts {
+			n.Facts[k].Calls = slices.Clone(n.Facts[k].Calls)
+		}
+		if n.MetadataDigest != nil {
+			digest := *n.MetadataDigest
+			n.MetadataDigest = &digest
+		}
+	}
+	erased, err := m.Store.Erase(ctx, namespace, lent)
+	if !reflect.DeepEqual(lent, nodes) {
+		m.tb.Error("the store changed what it was given")
+	}
+	for i := range lent {
+		spoilErased(&lent[i])
+	}
+	return erased, err
+}
+
+func spoilErased(n *chainstore.ErasedNode) {
+	spoil(n.Payload)
+	spoil(n.Receipt)
+	for k := range n.Variables {
+		n.Variables[k].Name = spoilt
+	}
+	for k := range n.Facts {
+		for j := range n.Facts[k].Calls {
+			n.Facts[k].Calls[j] = runloop.Call{ID: runloop.Some(spoilt), Name: runloop.Some(spoilt)}
+		}
+		n.Facts[k] = runloop.Facts{CallID: runloop.Some(spoilt)}
+	}
+	if n.MetadataDigest != nil {
+		*n.MetadataDigest = chainstore.ID{}
+	}
+	*n = chainstore.ErasedNode{}
 }

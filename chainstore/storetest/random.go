@@ -75,7 +75,7 @@ var (
 )
 
 func (p *program) step(rt *rapid.T) error {
-	switch roll(rt, 13, "what") {
+	switch roll(rt, 14, "what") {
 	case 0:
 		p.later(rt)
 		return nil
@@ -97,6 +97,8 @@ func (p *program) step(rt *rapid.T) error {
 		return nil
 	case 11:
 		return p.collect(rt)
+	case 12:
+		return p.erase(rt)
 	default:
 		p.last = p.change(rt)
 	}
@@ -401,7 +403,8 @@ func sameError(got, want error) error {
 	for _, known := range []error{
 		chainstore.ErrParentNotFound, chainstore.ErrNodeNotFound, chainstore.ErrAliasNotFound, chainstore.ErrAliasExists,
 		chainstore.ErrAliasMoved, chainstore.ErrGroupTooLarge, chainstore.ErrNotAncestor, chainstore.ErrAlreadyCovered,
-		chainstore.ErrOpenCalls, chainstore.ErrQuota, chainstore.ErrSettingsChanged,
+		chainstore.ErrOpenCalls, chainstore.ErrQuota, chainstore.ErrSettingsChanged, chainstore.ErrErased, chainstore.ErrErasedMeanwhile,
+		chainstore.ErrBadErasure,
 	} {
 		if errors.Is(got, known) != errors.Is(want, known) {
 			return fmt.Errorf("error is %w, want %w", got, want)
@@ -413,6 +416,10 @@ func sameError(got, want error) error {
 	var a, b *chainstore.ConflictError
 	if errors.As(got, &a) != errors.As(want, &b) || a != nil && !reflect.DeepEqual(a.Conflicts, b.Conflicts) {
 		return fmt.Errorf("the conflicts of %w are not those of %w", got, want)
+	}
+	var erased, other *chainstore.ErasedError
+	if errors.As(got, &erased) && errors.As(want, &other) && !reflect.DeepEqual(erased, other) {
+		return fmt.Errorf("error is %+v, want %+v", erased, other)
 	}
 	var over, above *chainstore.QuotaError
 	if errors.As(got, &over) && errors.As(want, &above) && !slices.Equal(over.Over, above.Over) {

@@ -21,6 +21,10 @@ func (p *program) compaction(rt *rapid.T, n *Node) bool {
 		return false
 	}
 	n.Compaction = &chainstore.Compaction{Covers: covers}
+	if !p.f.skips(Erase) {
+		n.Compaction.Erasures, _ = p.model.Erasures(p.f.ctx(), p.f.ns)
+		n.Compaction.Erasures -= min(n.Compaction.Erasures, uint64(roll(rt, 10, "erasures"))/9)
+	}
 	through := slices.IndexFunc(path, func(h *chainstore.Header) bool { return h.ID == covers })
 	n.Messages = closed(rt, p.kept(rt))
 	for range n.Messages {
@@ -205,7 +209,10 @@ func (p *program) read(id chainstore.ID) (path []told, err error) {
 		}
 		j, err := p.f.cfg.Encoding.Judge(h, r.Payload, r.Metadata, nil, nil)
 		for i := range j.Messages {
-			j.Messages[i].Note = h.Messages[i].Note
+			j.Messages[i].Note, j.Messages[i].Was = h.Messages[i].Note, int(h.Messages[i].Was)
+		}
+		if h.Erased != nil {
+			j.Outcome = h.Outcome
 		}
 		path = append(path, told{h, j.Messages, j.Outcome})
 		return err
