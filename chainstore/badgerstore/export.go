@@ -34,7 +34,7 @@ func (s *Store) Era(ctx context.Context, p chainstore.Point) (era chainstore.Era
 }
 
 // ExportNodes reads rows in the order of their places, in which parents come before children; see chainstore.Exporter. A row is written once,
-// and so every later snapshot has it as it was at the point; a cursor is the place behind which a page begins.
+// and so every later snapshot has it as it was at the point, or what is left of it since it was erased; a cursor is the place behind which a page begins.
 func (s *Store) ExportNodes(
 	ctx context.Context, namespace string, span chainstore.ExportSpan, cursor []byte, limit int,
 ) (nodes []chainstore.ExportedNode, next []byte, err error) {
@@ -83,7 +83,13 @@ func (p *exportPage) read(ctx context.Context) (nodes []chainstore.ExportedNode,
 		if err != nil {
 			return nil, nil, err
 		}
-		if version := chainstore.Point(cur.Version()); chunk != 0 || version <= p.span.After || version > p.span.Through {
+		wanted := false
+		if chunk == 0 {
+			if wanted, err = p.wants(cur); err != nil {
+				return nil, nil, err
+			}
+		}
+		if !wanted {
 			if passed++; passed >= p.reach {
 				return nodes, cursorOf(at, len(prefix), p.Namespace), nil
 			}
@@ -106,6 +112,24 @@ func (p *exportPage) read(ctx context.Context) (nodes []chainstore.ExportedNode,
 	return nodes, nil, nil
 }
 
+// wants tells whether the node of the row at the cursor was put, or erased, in the span. The row of one that was erased tells only the latter.
+func (p *exportPage) wants(cur *snapshot.Cursor) (bool, error) {
+	if version := chainstore.Point(cur.Version()); version <= p.span.After || version <= p.span.Through {
+		return version > p.span.After, nil
+	}
+	id, erased := chainstore.ID{}, false
+	err := cur.Value(func(value []byte) error {
+		row, present, err := layout.ParseRow(value)
+		id, erased = row.Header.ID(), present && row.Header.IsErased()
+		return err
+	})
+	if err != nil || !erased {
+		return false, err
+	}
+	put, found, err := p.Version(layout.IDKey(p.Namespace, id))
+	return found && p.span.Holds(chainstore.Point(put)), err
+}
+
 // cursorOf is a place without what the keys of all nodes begin with.
 func cursorOf(at chainstore.Place, prefix int, namespace uint32) []byte {
 	return layout.PlaceKey(namespace, layout.TableNodes, at)[prefix:]
@@ -120,6 +144,11 @@ func (p *exportPage) node(cur *snapshot.Cursor, at chainstore.Place) (*chainstor
 	out := &chainstore.ExportedNode{Payload: row.Payload, Metadata: row.Metadata, Details: row.Details}
 	if out.Header, err = row.Header.Decode(at.Seq); err != nil {
 		return nil, err
+	}
+	if out.Header.Erased != nil {
+		if out.Receipt, _, err = p.Get(layout.ReceiptKey(p.Namespace, out.Header.ID)); err != nil {
+			return nil, err
+		}
 	}
 	if err := p.link(out, at, &row); err != nil {
 		return nil, err

@@ -87,7 +87,10 @@ func variablesOf(in *chainstore.NewNode, at Seat) []runloop.VariableChange {
 func begin(in *chainstore.NewNode, at Seat, parent Node) Node {
 	h := &chainstore.Header{
 		ID: at.ID, Version1: at.Version1, Seq: at.Lineage.Head.Seq, FirstPut: at.FirstPut, Forks: uint32(len(at.Lineage.Forks)), Salt: bytes.Clone(in.Salt),
-		PayloadLength: len(in.Payload), MetadataLength: len(in.Metadata), DetailsLength: len(in.Details),
+		PayloadLength: len(in.Payload), MetadataLength: len(in.Metadata), DetailsLength: len(in.Details), Erased: in.Erased.Clone(),
+	}
+	if h.Erased != nil {
+		h.Erased.Variables = slices.Clone(in.Variables)
 	}
 	if in.SpawnedFrom != nil {
 		from := *in.SpawnedFrom

@@ -28,10 +28,12 @@ func New(s Sizes, now func() time.Time) *Caches {
 	return &Caches{Rows: newRows(s.Rows, now), Nodes: newNodes(s.Tips, s.Nodes), Aliases: newAliases(s.Aliases), Calls: newCalls(s.Calls)}
 }
 
-// Forgotten is nodes of a namespace which are no more, or are others: by segment, those from a seq on.
+// Forgotten is nodes of a namespace which are no more, or are others: by segment, those from a seq on. Rewritten are nodes whose rows were written
+// anew, and that else are as they were.
 type Forgotten struct {
 	Namespace uint32
 	From      map[uint64]uint32
+	Rewritten []chainstore.Place
 }
 
 // holds tells whether the node at a place is among them.
@@ -40,7 +42,7 @@ func (f *Forgotten) holds(namespace uint32, at chainstore.Place) bool {
 	return ok && namespace == f.Namespace && at.Seq >= from
 }
 
-// Forget makes every cache forget nodes, with the aliases that point to them and the calls of their segments. It is called once a commit
+// Forget makes every cache forget nodes, with the aliases that point to them and the calls of their segments, but for those that were rewritten. It is called once a commit
 // that removed or rewrote them is durable, before any snapshot sees that. What snapshots of before have read is not kept any more from then
 // on.
 func (c *Caches) Forget(commit uint64, f *Forgotten) {

@@ -126,7 +126,7 @@ func TestForgetUnderLoad(t *testing.T) {
 			commit.Lock()
 			segment := uint64(i % forgetSegments)
 			number := l.next(func(s []segmentState) { s[segment].generation++ })
-			c.Forget(number, &Forgotten{1, map[uint64]uint32{segment: forgetFrom}})
+			c.Forget(number, &Forgotten{Namespace: 1, From: map[uint64]uint32{segment: forgetFrom}})
 			l.publish(number)
 			commit.Unlock()
 		}
@@ -254,12 +254,12 @@ func TestForget(t *testing.T) {
 	}
 	fill(1)
 	c.Calls.Begin(Segment{1, 7})
-	c.Forget(2, &Forgotten{2, map[uint64]uint32{7: 0}}) // of another namespace
-	c.Forget(2, &Forgotten{1, map[uint64]uint32{8: 0}}) // of another segment
+	c.Forget(2, &Forgotten{Namespace: 2, From: map[uint64]uint32{7: 0}}) // of another namespace
+	c.Forget(2, &Forgotten{Namespace: 1, From: map[uint64]uint32{8: 0}}) // of another segment
 	if rows, nodes, ids, aliases := kept(); rows != 40 || nodes != 40 || ids != 40 || aliases != 40 || !c.Calls.keeps(Segment{1, 7}) {
 		t.Errorf("what others have forgotten is gone: %d rows, %d nodes, %d ids, %d aliases are left", rows, nodes, ids, aliases)
 	}
-	c.Forget(3, &Forgotten{1, map[uint64]uint32{7: 20}})
+	c.Forget(3, &Forgotten{Namespace: 1, From: map[uint64]uint32{7: 20}})
 	for range 2 { // rows are dropped by blocks
 		if rows, nodes, ids, aliases := kept(); rows != 16 || nodes != 20 || ids != 20 || aliases != 20 || c.Calls.keeps(Segment{1, 7}) {
 			t.Errorf("%d rows, %d nodes, %d ids, %d aliases are kept", rows, nodes, ids, aliases)
@@ -270,5 +270,17 @@ func TestForget(t *testing.T) {
 	fill(3)
 	if rows, nodes, ids, aliases := kept(); rows != 40 || nodes != 40 || ids != 40 || aliases != 40 {
 		t.Errorf("of what a later snapshot reads, %d rows, %d nodes, %d ids, %d aliases are kept", rows, nodes, ids, aliases)
+	}
+	c.Calls.Begin(Segment{1, 7})
+	c.Forget(4, &Forgotten{Namespace: 2, Rewritten: []chainstore.Place{{Segment: 7, Seq: 5}}})
+	if rows, nodes, _, _ := kept(); rows != 40 || nodes != 40 {
+		t.Errorf("of what another namespace rewrote, %d rows and %d nodes are kept", rows, nodes)
+	}
+	c.Forget(5, &Forgotten{Namespace: 1, Rewritten: []chainstore.Place{{Segment: 7, Seq: 5}}})
+	for range 2 { // aliases and calls are as they were
+		if rows, nodes, ids, aliases := kept(); rows != 24 || nodes != 39 || ids != 39 || aliases != 40 || !c.Calls.keeps(Segment{1, 7}) {
+			t.Errorf("of what was rewritten, %d rows, %d nodes, %d ids, %d aliases are kept", rows, nodes, ids, aliases)
+		}
+		fill(4) // a snapshot of before
 	}
 }

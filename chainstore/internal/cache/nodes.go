@@ -194,6 +194,9 @@ func (c *Nodes) forget(commit uint64, f *Forgotten) {
 	c.forgotten = max(c.forgotten, commit)
 	for _, l := range []*lru[NodePlace, *Node]{c.tips, c.others} {
 		l.dropWhere(func(where NodePlace) bool { return f.holds(where.Namespace, where.At) })
+		for _, at := range f.Rewritten {
+			l.drop(NodePlace{f.Namespace, at})
+		}
 	}
 }
 

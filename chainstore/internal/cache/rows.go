@@ -314,6 +314,10 @@ func (c *Rows) forget(commit uint64, f *Forgotten) {
 	}
 	c.blocks.dropWhere(is)
 	c.once.dropWhere(is)
+	for _, at := range f.Rewritten {
+		c.blocks.drop(blockOf(f.Namespace, at))
+		c.once.drop(blockOf(f.Namespace, at))
+	}
 }
 
 // RowFill collects the rows of a scan, block by block, for a cache.

@@ -76,7 +76,7 @@ func (r *reader) row(at chainstore.Place, row *layout.Row) error {
 		return err
 	}
 	ns := r.v.Namespace
-	n := commit.Dead{At: at, Messages: uint64(len(h.Messages)), MessageBytes: uint64(h.PayloadLength)}
+	n := commit.Dead{At: at, Messages: uint64(len(h.Messages)), MessageBytes: uint64(h.CountedBytes())}
 	n.Keys = append(n.Keys, layout.IDKey(ns, h.ID))
 	for i := range row.Chunks {
 		n.Keys = append(n.Keys, layout.ChunkKey(ns, at, i+1))

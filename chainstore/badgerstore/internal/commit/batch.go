@@ -265,6 +265,9 @@ type changeTxn struct {
 	created  bool
 	forgets  bool
 	counters layout.Counters
+	// erased are the nodes that it erases, erasures counts those of before.
+	erased   map[chainstore.ID]bool
+	erasures uint64
 }
 
 func (d *changeTxn) set(key, value []byte) { d.write(key, Write{Value: value}) }
@@ -325,7 +328,10 @@ func (d *changeTxn) run(r *Request) (out *chainstore.Committed, err error) {
 		out, err = d.apply(r.Namespace, r.Change)
 	}
 	if err == nil && d.forgets {
-		err = d.requireForgetting()
+		err = d.require(layout.FeatureForgetting)
+	}
+	if err == nil && len(d.erased) > 0 {
+		err = d.require(layout.FeatureErasure)
 	}
 	return out, err
 }
@@ -375,5 +381,6 @@ func (d *changeTxn) enter(namespace string) error {
 		return nil
 	}
 	d.counters, err = d.countersOf(ns)
+	d.erasures = d.counters.Erasures
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"golang.org/x/sync/semaphore"
@@ -117,7 +118,8 @@ func (c *Committer) commit(ctx context.Context, namespace string, change *chains
 	if err != nil {
 		return nil, err
 	}
-	return c.submit(ctx, &Request{Namespace: namespace, Change: change, prepared: prepared, last: last})
+	erases := slices.ContainsFunc(change.Nodes, func(n chainstore.NewNode) bool { return n.Erased != nil })
+	return c.submit(ctx, &Request{Namespace: namespace, Change: change, prepared: prepared, last: last, alone: erases})
 }
 
 // submit puts a request into the queue once there is room, and returns the outcome.
@@ -139,7 +141,7 @@ func SizeOf(change *chainstore.Change) int64 {
 	n := changeOverhead
 	for i := range change.Nodes {
 		node := &change.Nodes[i]
-		n += 128 + len(node.Payload) + len(node.Metadata) + len(node.Details) + len(node.Salt)
+		n += 128 + len(node.Payload) + len(node.Metadata) + len(node.Details) + len(node.Salt) + len(node.Receipt)
 		for _, v := range node.Variables {
 			n += 24 + len(v.Name)
 		}
@@ -323,7 +325,9 @@ func (c *Committer) persist(b *batch) error {
 	b.keepSettings()
 	if b.swept != nil {
 		c.source.Caches.Forget(commit, b.swept)
-		c.swept = commit
+		if len(b.swept.From) > 0 {
+			c.swept = commit
+		}
 	}
 	b.keepEras()
 	c.source.Caches.Aliases.Tell(commit, b.wroteAliases())

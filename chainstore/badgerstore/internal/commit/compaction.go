@@ -98,7 +98,7 @@ func base(v *snapshot.Snapshot, change *chainstore.Change, i int) (n *cache.Node
 }
 
 // compact derives a new compaction node: ErrNotAncestor for a root, or where a message was put behind what it covers;
-// ErrNodeNotFound, ErrNotAncestor, ErrAlreadyCovered, ErrOpenCalls, ErrGroupTooLarge.
+// ErrNodeNotFound, ErrNotAncestor, ErrAlreadyCovered, ErrOpenCalls, ErrErasedMeanwhile, ErrGroupTooLarge.
 func (d *changeTxn) compact(in *chainstore.NewNode, seat derive.Seat, parent derive.Node) (derive.Node, error) {
 	if parent.Header == nil {
 		return derive.Node{}, chainstore.ErrNotAncestor
@@ -117,6 +117,9 @@ func (d *changeTxn) compact(in *chainstore.NewNode, seat derive.Seat, parent der
 	}
 	if err := derive.MayCover(parent, covers.At, d.headerAt); err != nil {
 		return derive.Node{}, err
+	}
+	if in.Compaction.Erasures < d.erasures {
+		return derive.Node{}, chainstore.ErrErasedMeanwhile
 	}
 	return derive.Compact(in, seat, parent, covers.At, d.request.prepared[in], d.headers)
 }

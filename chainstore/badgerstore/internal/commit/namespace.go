@@ -155,13 +155,13 @@ func (d *changeTxn) setSettings(namespace string, become func(chainstore.Setting
 	return row.SettingsNow, d.nameFeature(layout.FeatureSettings)
 }
 
-// requireForgetting writes into the store's header that who opens it must know what is forgotten, unless it is there.
-func (d *changeTxn) requireForgetting() error {
-	if d.c.source.Header.Load().Has(layout.FeatureForgetting) {
+// require writes a feature into the store's header that who opens it must know, unless it is there.
+func (d *changeTxn) require(feature string) error {
+	if d.c.source.Header.Load().Has(feature) {
 		return nil
 	}
 	d.settled = true // the header is read again
-	return d.nameFeature(layout.FeatureForgetting)
+	return d.nameFeature(feature)
 }
 
 // nameFeature writes the name of a feature into the store's header, unless it is there.

@@ -1,6 +1,7 @@
 package commit
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"slices"
@@ -21,7 +22,7 @@ func (d *changeTxn) putNodes(change *chainstore.Change) (nodes []*cache.Node, pu
 		if err != nil {
 			return nil, nil, err
 		}
-		n, created, err := d.putNode(&change.Nodes[i], parent)
+		n, created, err := d.putNode(i, &change.Nodes[i], parent)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -53,7 +54,7 @@ func (d *changeTxn) parent(change *chainstore.Change, i int, nodes []*cache.Node
 	return n, err
 }
 
-func (d *changeTxn) putNode(in *chainstore.NewNode, parent *cache.Node) (n *cache.Node, created bool, err error) {
+func (d *changeTxn) putNode(i int, in *chainstore.NewNode, parent *cache.Node) (n *cache.Node, created bool, err error) {
 	var parentID *chainstore.ID
 	if parent != nil {
 		id := parent.Header.ID
@@ -65,11 +66,110 @@ func (d *changeTxn) putNode(in *chainstore.NewNode, parent *cache.Node) (n *cach
 			return nil, false, err
 		}
 	}
+	if in.Erased != nil || d.counters.Erasures > 0 {
+		if n, err = d.judgeErased(i, in, id, n); err != nil {
+			return nil, false, err
+		}
+	}
 	if n != nil {
 		return n, false, d.renew(n)
 	}
 	n, err = d.create(in, id, parent)
 	return n, true, err
+}
+
+// judgeErased judges a node of a change, which is there as n, or nil: an ErasedError where it was erased and is put as it was, or where it was erased
+// again since it was exported, and collected. One that is put as erased elsewhere has a receipt then, and is erased where it is there.
+func (d *changeTxn) judgeErased(i int, in *chainstore.NewNode, id chainstore.ID, n *cache.Node) (*cache.Node, error) {
+	receipt, found, err := d.get(layout.ReceiptKey(d.ns, id))
+	switch {
+	case err != nil:
+		return nil, err
+	case found && (in.Erased == nil || n == nil && !bytes.Equal(receipt, in.Receipt)):
+		return nil, &chainstore.ErasedError{Index: i, ID: id, Receipt: bytes.Clone(receipt)}
+	case in.Erased == nil:
+		return n, nil
+	case n == nil:
+		d.receipt(id, in.Receipt)
+		return nil, nil
+	}
+	h, err := d.erase(n.At, in.ErasedHere(id))
+	if err != nil || h == nil {
+		return n, err
+	}
+	left := *n
+	left.Header = h
+	d.know(&left)
+	return &left, nil
+}
+
+// receipt writes that of a node that is erased.
+func (d *changeTxn) receipt(id chainstore.ID, receipt []byte) {
+	d.set(layout.ReceiptKey(d.ns, id), append([]byte{}, receipt...))
+	if !d.erased[id] {
+		d.counters.Erasures++
+		if d.erased == nil {
+			d.erased = map[chainstore.ID]bool{}
+		}
+		d.erased[id] = true
+	}
+}
+
+// erase writes the row of the node at a place anew, with what is left of it, and returns its header; nil where it is erased already, and stays as
+// it is. The change is in a batch of its own. chainstore.ErrBadErasure.
+func (d *changeTxn) erase(at chainstore.Place, in *chainstore.ErasedNode) (*chainstore.Header, error) {
+	key := layout.PlaceKey(d.ns, layout.TableNodes, at)
+	value, found, err := d.get(key)
+	if err != nil {
+		return nil, err
+	}
+	row, present, err := layout.ParseRow(value)
+	if err == nil && !(found && present) {
+		err = layout.Dangling(layout.TableIDs)
+	}
+	if err != nil {
+		return nil, err
+	}
+	before, err := row.Header.Decode(at.Seq)
+	if err != nil {
+		return nil, err
+	}
+	chunks := row.Chunks
+	if before.Covers.Present && chunks > 0 {
+		if err := d.gather(at, &row); err != nil {
+			return nil, err
+		}
+	}
+	h, payload, err := in.Over(before, row.Payload)
+	if err != nil || h == nil {
+		return nil, err
+	}
+	d.setRow(at, &layout.Row{Forks: row.Forks, Header: chainstore.AppendHeader(nil, h), Payload: payload, Chunks: layout.ChunksOf(len(payload))})
+	for i := layout.ChunksOf(len(payload)); i < chunks; i++ {
+		d.delete(layout.ChunkKey(d.ns, at, i+1))
+	}
+	d.receipt(in.ID, in.Receipt)
+	if d.swept == nil {
+		d.swept = &cache.Forgotten{Namespace: d.ns}
+	}
+	d.swept.Rewritten = append(d.swept.Rewritten, at)
+	return h, nil
+}
+
+// gather reads the payload of a row that lies in chunks.
+func (d *changeTxn) gather(at chainstore.Place, row *layout.Row) error {
+	var all []byte
+	for i := range row.Chunks {
+		chunk, found, err := d.get(layout.ChunkKey(d.ns, at, i+1))
+		if err != nil {
+			return err
+		}
+		if !found {
+			return fmt.Errorf("%w: a piece of a payload is missing", chainstore.ErrCorrupt)
+		}
+		all = append(all, chunk...)
+	}
+	return row.Gather(all)
 }
 
 // renew notes that a node was put again, if that has not been noted lately.
@@ -205,7 +305,7 @@ func (d *changeTxn) index(n *cache.Node, made derive.Node, in *chainstore.NewNod
 	d.counters.Puts++
 	d.counters.Nodes++
 	d.counters.Messages += uint64(len(in.Messages))
-	d.counters.MessageBytes += uint64(len(in.Payload))
+	d.counters.MessageBytes += uint64(n.Header.CountedBytes())
 	return nil
 }
 
@@ -245,17 +345,21 @@ func (d *changeTxn) row(n *cache.Node, in *chainstore.NewNode) {
 	if f := n.Lineage.Forks; len(f) > 0 && f[0].Seq+1 == n.At.Seq {
 		forks = f[:min(len(f), layout.MaxForksInRow)]
 	}
-	long := len(in.Payload) + len(in.Details)
 	d.raw = chainstore.AppendHeader(d.raw[:0], n.Header)
-	b := d.space(len(d.raw) + len(in.Metadata) + min(long, layout.MaxChunk) + 32 + 16*len(forks))
-	row := layout.Row{
+	d.setRow(n.At, &layout.Row{
 		Forks: forks, Header: d.raw, Metadata: in.Metadata, Payload: in.Payload, Details: in.Details,
-		Chunks: layout.ChunksOf(long), DetailsLength: len(in.Details),
-	}
-	d.set(layout.PlaceKey(d.ns, layout.TableNodes, n.At), layout.AppendRow(b, &row))
+		Chunks: layout.ChunksOf(len(in.Payload) + len(in.Details)), DetailsLength: len(in.Details),
+	})
+}
+
+// setRow writes a row of a node, with its chunks.
+func (d *changeTxn) setRow(at chainstore.Place, row *layout.Row) {
+	long := len(row.Payload) + len(row.Details)
+	b := d.space(len(row.Header) + len(row.Metadata) + min(long, layout.MaxChunk) + 32 + 16*len(row.Forks))
+	d.set(layout.PlaceKey(d.ns, layout.TableNodes, at), layout.AppendRow(b, row))
 	for i := range row.Chunks {
 		from, to := i*layout.MaxChunk, min(long, (i+1)*layout.MaxChunk)
-		d.set(layout.ChunkKey(d.ns, n.At, i+1), slices.Concat(within(in.Payload, from, to), within(in.Details, from-len(in.Payload), to-len(in.Payload))))
+		d.set(layout.ChunkKey(d.ns, at, i+1), slices.Concat(within(row.Payload, from, to), within(row.Details, from-len(row.Payload), to-len(row.Payload))))
 	}
 }
 

@@ -17,9 +17,12 @@ const FeatureForgetting = "forgetting"
 // FeatureTurns is that a log was ended before it was full, the row of table O: since the first time that space was given back.
 const FeatureTurns = "turns"
 
+// FeatureErasure is that nodes were erased: their S rows have headers that say so, and they have receipts, the rows of table Q. It is required.
+const FeatureErasure = "erasure"
+
 // features are those of a store that this program knows. A feature is what rows a later program adds, such as those of a
 // table that is yet to come; whoever adds the first row of it names it in the store's header, in the same commit.
-var features = []string{FeatureSettings, FeatureEras, FeatureForgetting, FeatureTurns}
+var features = []string{FeatureSettings, FeatureEras, FeatureForgetting, FeatureTurns, FeatureErasure}
 
 // StoreHeader is the D row: which store this is, and what it takes to read it. The number in the F row is the version of this row, too.
 type StoreHeader struct {
@@ -41,7 +44,7 @@ func (h *StoreHeader) Has(feature string) bool {
 
 // Name adds a feature, which it does not have.
 func (h *StoreHeader) Name(feature string) {
-	if feature == FeatureForgetting {
+	if feature == FeatureForgetting || feature == FeatureErasure {
 		h.Required = append(h.Required, feature)
 	} else {
 		h.Optional = append(h.Optional, feature)
@@ -50,21 +53,16 @@ func (h *StoreHeader) Name(feature string) {
 
 // Tables are those that a namespace may have.
 func (h *StoreHeader) Tables(ns uint32) string {
-	switch {
-	case ns == OwnNamespace:
-		tables := OwnTables
-		if h.Has(FeatureEras) {
-			tables += string(TableEras)
-		}
-		if h.Has(FeatureTurns) {
-			tables += string(TableTurns)
-		}
-		return tables
-	case h.Has(FeatureSettings):
-		return NamespaceTables + string(TableSettings)
-	default:
-		return NamespaceTables
+	tables, of := NamespaceTables, map[string]byte{FeatureSettings: TableSettings, FeatureErasure: TableReceipts}
+	if ns == OwnNamespace {
+		tables, of = OwnTables, map[string]byte{FeatureEras: TableEras, FeatureTurns: TableTurns}
 	}
+	for feature, table := range of {
+		if h.Has(feature) {
+			tables += string(table)
+		}
+	}
+	return tables
 }
 
 // Unknown are the required features that this program does not know.

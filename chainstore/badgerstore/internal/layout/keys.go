@@ -45,6 +45,7 @@ import (
 //	U place                               tools called on the path to a node that has calls
 //	V place                               variables set on the path to a node that sets or unsets some
 //	L place                               time of the last put of a node that was put again
+//	Q id:32                               receipt of a node that was erased; it outlives the node
 //	C                                     counters
 //	G                                     settings
 //
@@ -53,7 +54,7 @@ import (
 //
 // A compaction node has no R, U and V rows: its messages are copies.
 //
-// T and P rows may be deleted, for they can be made again. A collection deletes all rows of a node, and H rows that are not told of any more; every
+// An erasure writes the S row of a node anew, and takes its pieces away. T and P rows may be deleted, for they can be made again. A collection deletes all rows of a node but its Q row, and H rows that are not told of any more; every
 // other row is only ever overwritten.
 const (
 	TableFormat  = 'F'
@@ -79,6 +80,7 @@ const (
 	TableLastPut   = 'L'
 	TableCounters  = 'C'
 	TableSettings  = 'G'
+	TableReceipts  = 'Q'
 
 	// OwnTables are those of namespace 0, NamespaceTables those of the others, but for what is of a feature: see StoreHeader.Tables.
 	OwnTables       = "FDNZY"
@@ -137,6 +139,10 @@ func ChunkKey(ns uint32, p chainstore.Place, chunk int) []byte {
 }
 
 func IDKey(ns uint32, id chainstore.ID) []byte { return append(TableKey(ns, TableIDs), id[:]...) }
+
+func ReceiptKey(ns uint32, id chainstore.ID) []byte {
+	return append(TableKey(ns, TableReceipts), id[:]...)
+}
 
 func AliasKey(ns uint32, name string) []byte { return append(TableKey(ns, TableAliases), name...) }
 
@@ -236,10 +242,10 @@ func ParseForkKey(key []byte) (parent chainstore.Place, child uint64, err error)
 	return parent, binary.BigEndian.Uint64(rest), nil
 }
 
-// ParseIDKey reads an I key.
+// ParseIDKey reads an I or a Q key.
 func ParseIDKey(key []byte) (id chainstore.ID, err error) {
 	if len(key) != KeyPrefix+len(id) {
-		return id, CorruptKey(TableIDs)
+		return id, CorruptKey(key[KeyPrefix-1])
 	}
 	copy(id[:], key[KeyPrefix:])
 	return id, nil

@@ -125,10 +125,11 @@ func TestGoldenValues(t *testing.T) {
 		},
 		"place":          {AppendPlaceValue(nil, at), "ac0202"},
 		"number":         {NumberValue(300), "ac02"},
-		"counters":       {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, ""}), "010203040506070809"},
-		"floor":          {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 300, 0, ""}), "010203040506070809ac02"},
-		"swept":          {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 300, ""}), "01020304050607080900ac02"},
-		"later counters": {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, "later"}), "0102030405060708090000" + "6c61746572"},
+		"counters":       {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, ""}), "010203040506070809"},
+		"floor":          {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 300, 0, 0, ""}), "010203040506070809ac02"},
+		"swept":          {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 300, 0, ""}), "01020304050607080900ac02"},
+		"erasures":       {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 300, ""}), "0102030405060708090000ac02"},
+		"later counters": {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, "later"}), "010203040506070809000000" + "6c61746572"},
 		"settings":       {AppendSettings(nil, &goldenSettings), "03ac02c80102"},
 		"later settings": {AppendSettings(nil, &Settings{SettingsNow: goldenSettings.SettingsNow, Rest: "later"}), "03ac02c80102" + "6c61746572"},
 		"first token key": {
@@ -182,6 +183,10 @@ func TestValuesParse(t *testing.T) {
 			return AppendCounters(nil, &c), err
 		}, false},
 		"counters of nodes that were swept": {AppendCounters(nil, &Counters{Nodes: 9, Swept: 300}), func(b []byte) ([]byte, error) {
+			c, err := ParseCounters(b)
+			return AppendCounters(nil, &c), err
+		}, false},
+		"counters of nodes that were erased": {AppendCounters(nil, &Counters{Nodes: 9, Erasures: 300}), func(b []byte) ([]byte, error) {
 			c, err := ParseCounters(b)
 			return AppendCounters(nil, &c), err
 		}, true},

@@ -32,8 +32,10 @@ import (
 //	U  00 02 other_calls {bits [name] calls}                     bits = 1 named
 //	V  00 02 {name seq}                                          names are not empty
 //	L  time
-//	C  next_segment puts nodes messages message_bytes aliases roots forks awaited [floor ...]
-//	   floor = the highest revision of any name that was forgotten, if not 0, or there is more behind; see chainstore.Forgotten
+//	C  next_segment puts nodes messages message_bytes aliases roots forks awaited [floor [swept [erasures ...]]]
+//	   floor = the highest revision of any name that was forgotten, swept the nodes ever deleted, erasures how often one was erased, each if not 0,
+//	   or there is more behind; see chainstore.Forgotten. message_bytes are those from before erasures
+//	Q  the receipt, as it was given
 //	G  revision max_nodes max_message_bytes max_aliases ...      revision is not 0
 //
 // A store of format 1 has headers of version 1 (chainstore.RawHeader), and at these nodes U and V rows without the two bytes of their
@@ -285,8 +287,8 @@ type Counters struct {
 	Awaited uint64
 	// Floor is the highest revision of any name that was forgotten.
 	Floor uint64
-	// Swept counts the nodes ever deleted.
-	Swept uint64
+	// Swept counts the nodes ever deleted, Erasures how often one was erased: not less than there are receipts.
+	Swept, Erasures uint64
 	// Rest is what a later program has behind, kept where the row is written again.
 	Rest string
 }
@@ -295,11 +297,15 @@ func AppendCounters(b []byte, c *Counters) []byte {
 	for _, n := range c.Fields() {
 		b = binary.AppendUvarint(b, *n)
 	}
-	if c.Floor > 0 || c.Swept > 0 || c.Rest != "" {
-		b = binary.AppendUvarint(b, c.Floor)
+	last := 0
+	added := c.added()
+	for i, n := range added {
+		if *n > 0 || c.Rest != "" {
+			last = i + 1
+		}
 	}
-	if c.Swept > 0 || c.Rest != "" {
-		b = binary.AppendUvarint(b, c.Swept)
+	for _, n := range added[:last] {
+		b = binary.AppendUvarint(b, *n)
 	}
 	return append(b, c.Rest...)
 }
@@ -309,19 +315,21 @@ func ParseCounters(value []byte) (c Counters, err error) {
 	for _, n := range c.Fields() {
 		*n = d.number(math.MaxInt64)
 	}
-	if len(d.rest) > 0 {
-		c.Floor = d.number(math.MaxInt64)
-		last := c.Floor
+	last := uint64(1)
+	for _, n := range c.added() {
 		if len(d.rest) > 0 {
-			c.Swept = d.number(math.MaxInt64)
-			last = c.Swept
+			*n = d.number(math.MaxInt64)
+			last = *n
 		}
-		if c.Rest, d.rest = string(d.rest), nil; last == 0 && c.Rest == "" {
-			d.fail()
-		}
+	}
+	if c.Rest, d.rest = string(d.rest), nil; last == 0 && c.Rest == "" {
+		d.fail()
 	}
 	return c, d.end(TableCounters)
 }
+
+// added are fields that were added behind, in order; the last ones are left out where they are 0.
+func (c *Counters) added() [3]*uint64 { return [...]*uint64{&c.Floor, &c.Swept, &c.Erasures} }
 
 // Fields are those that every such row has, in order.
 func (c *Counters) Fields() [9]*uint64 {

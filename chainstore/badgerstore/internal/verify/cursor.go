@@ -60,7 +60,7 @@ const bucketBits = 5
 
 func bucketOf(segment uint64) uint64 { return segment * 0x9e3779b97f4a7c15 >> (64 - bucketBits) }
 
-const cursorVersion = 3
+const cursorVersion = 4
 
 // fields are all numbers of a position, in the order of a cursor.
 func (p *position) fields() []*uint64 {
@@ -68,6 +68,7 @@ func (p *position) fields() []*uint64 {
 		&p.step, &p.nodes, &p.entries, &p.files, &p.namespaces, &p.begun, &p.number, &p.asOf, &p.part, &p.rows, &p.hasCounters, &p.segment,
 		&p.hasBefore, &p.beforeSegment, &p.beforeSeq, &p.beforeFlags, &p.spawned, &p.puts, &p.siblings, &p.unchecked, &p.lost, &p.aliasesAsOf,
 		&p.counters.Floor, &p.counted.Floor, &p.counters.Swept, &p.counted.Swept,
+		&p.counters.Erasures, &p.counted.Erasures,
 	}
 	for _, c := range []*layout.Counters{&p.counters, &p.counted} {
 		for _, n := range c.Fields() {

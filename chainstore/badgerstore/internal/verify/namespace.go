@@ -90,7 +90,7 @@ func (c *checker) parts() []func() error {
 	for _, table := range []byte(indexTables) {
 		parts = append(parts, func() error { return c.unaccounted(table) })
 	}
-	return append(parts, c.mendSpawned, c.spawnedRows, c.spawnedAtRows, c.lastPuts, c.countersRows,
+	return append(parts, c.receipts, c.mendSpawned, c.spawnedRows, c.spawnedAtRows, c.lastPuts, c.countersRows,
 		c.aliases, c.movedRows, c.headRows, c.historyRows, c.settingsRows)
 }
 
@@ -155,6 +155,28 @@ func (c *checker) each(kind chainstore.ProblemKind, table byte, f func(key, valu
 
 // isLater tells whether a row came after the check began.
 func (c *checker) isLater(cur *snapshot.Cursor) bool { return !c.inOne && cur.Version() > c.asOf }
+
+// isLaterNode tells whether the node of the row at the cursor, or of a piece of it, was put after the check began. A row may have been written anew
+// since, for it was erased: then the row that finds it by its id tells when it was put.
+func (c *checker) isLaterNode(cur *snapshot.Cursor) (later bool, err error) {
+	if !c.isLater(cur) {
+		return false, nil
+	}
+	id, erased := chainstore.ID{}, false
+	err = cur.Value(func(value []byte) error {
+		if _, chunk, err := layout.ParseNodeKey(cur.Key()); err != nil || chunk != 0 {
+			return nil //nolint:nilerr // which is told where it is checked
+		}
+		row, present, err := layout.ParseRow(value)
+		id, erased = row.Header.ID(), err == nil && present && row.Header.IsErased()
+		return nil //nolint:nilerr // so it is later
+	})
+	if err != nil || !erased {
+		return true, ignoreCorrupt(err)
+	}
+	put, found, err := c.Version(layout.IDKey(c.Namespace, id))
+	return !found || put > c.asOf, ignoreCorrupt(err)
+}
 
 // tables looks for rows of tables that are none. Where there are any, they are one problem for each table; none where they may be of a
 // feature that need not be known.
@@ -239,6 +261,38 @@ func (c *checker) settingsRows() error {
 	})
 }
 
+// receipts checks that nodes which have a receipt were erased, as far as they are there.
+func (c *checker) receipts() error {
+	return c.walk(layout.TableReceipts, func(cur *snapshot.Cursor) error {
+		key := bytes.Clone(cur.Key())
+		if !c.isLater(cur) {
+			c.counted.Erasures++
+		}
+		cur.Next()
+		return c.judged(chainstore.ProblemContent, nil, c.receiptOf(key))
+	})
+}
+
+func (c *checker) receiptOf(key []byte) error {
+	id, err := layout.ParseIDKey(key)
+	if err != nil {
+		return err
+	}
+	c.at.entries++
+	at, found, err := c.PlaceOf(id)
+	if err != nil || !found {
+		return c.judged(chainstore.ProblemContent, &id, err)
+	}
+	_, err = c.Borrow(layout.PlaceKey(c.Namespace, layout.TableNodes, at), func(value []byte) error {
+		row, present, err := layout.ParseRow(value)
+		if err == nil && present && !row.Header.IsErased() {
+			c.problem(chainstore.ProblemContent, &id, "it has a receipt, and was not erased")
+		}
+		return ignoreCorrupt(err)
+	})
+	return ignoreCorrupt(err)
+}
+
 // lastPuts checks that times of last puts are those of nodes.
 func (c *checker) lastPuts() error {
 	return c.each(chainstore.ProblemLastPut, layout.TableLastPut, func(key, value []byte) error {
@@ -268,9 +322,12 @@ func (c *checker) counts() {
 	if c.counters.Puts < max(c.puts, c.counted.Nodes) {
 		c.problem(chainstore.ProblemCounters, nil, "the counters would use a number of a spawned node again")
 	}
+	if c.counters.Erasures < c.counted.Erasures {
+		c.problem(chainstore.ProblemCounters, nil, "the counters have fewer erasures than there are receipts")
+	}
 	counted, stored := c.counted, c.counters
 	counted.NextSegment, counted.Puts, counted.Aliases = stored.NextSegment, stored.Puts, stored.Aliases
-	counted.Floor, counted.Swept, counted.Rest = stored.Floor, stored.Swept, stored.Rest
+	counted.Floor, counted.Swept, counted.Erasures, counted.Rest = stored.Floor, stored.Swept, stored.Erasures, stored.Rest
 	if stored != counted {
 		c.problem(chainstore.ProblemCounters, nil, "the counters differ from what there is")
 	}
@@ -290,7 +347,7 @@ func (c *checker) mendCounters() {
 	now, stored := c.counted, c.counters
 	now.NextSegment = max(stored.NextSegment, c.segment)
 	now.Puts = max(stored.Puts, c.puts, c.counted.Nodes)
-	now.Floor, now.Swept, now.Rest = stored.Floor, stored.Swept, stored.Rest
+	now.Floor, now.Swept, now.Erasures, now.Rest = stored.Floor, stored.Swept, max(stored.Erasures, now.Erasures), stored.Rest
 	if c.hasCounters == 0 {
 		now.Floor = c.floor
 	}

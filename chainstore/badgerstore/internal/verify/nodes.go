@@ -66,9 +66,9 @@ func (c *checker) recall() error {
 func (c *checker) nodes() error {
 	var buffer []byte
 	err := c.walk(layout.TableNodes, func(cur *snapshot.Cursor) (err error) {
-		if c.isLater(cur) { // and so is what comes behind it
+		if later, err := c.isLaterNode(cur); err != nil || later { // and so is what comes behind it
 			cur.Next()
-			return nil
+			return err
 		}
 		buffer, err = c.row(cur, buffer)
 		return err
@@ -128,7 +128,7 @@ func (c *checker) node(at chainstore.Place, r *layout.Row, before parentNode) (p
 	}
 	c.counted.Nodes++
 	c.counted.Messages += uint64(len(h.Messages))
-	c.counted.MessageBytes += uint64(len(r.Payload))
+	c.counted.MessageBytes += uint64(h.CountedBytes())
 	self := parentNode{Node: &cache.Node{Namespace: c.Namespace, At: at, Header: h}, readable: true}
 	first := len(c.problems)
 	up, ok, err := c.parent(at, r, h, before)
@@ -251,6 +251,11 @@ func (c *checker) sizes(n *cache.Node, r *layout.Row, h *chainstore.Header) {
 	if r.Chunks != layout.ChunksOf(len(r.Payload)+len(r.Details)) {
 		c.problem(chainstore.ProblemContent, &h.ID, "its payload lies in other pieces than it should")
 	}
+	if h.Erased != nil {
+		if _, found, err := c.Version(layout.ReceiptKey(c.Namespace, h.ID)); err == nil && !found {
+			c.problem(chainstore.ProblemContent, &h.ID, "it was erased, and has no receipt")
+		}
+	}
 	if from := h.SpawnedFrom; from != nil {
 		c.spawned += spawnHash(from.Node, n.At)
 	}
@@ -336,8 +341,11 @@ func (c *checker) input(n *cache.Node, r *layout.Row, parent *cache.Node) (in *c
 		Payload: r.Payload, Metadata: r.Metadata, Details: r.Details, Salt: h.Salt, SpawnedFrom: h.SpawnedFrom,
 		Messages: slices.Clone(judgement.Messages), Variables: judgement.Variables, Outcome: judgement.Outcome,
 	}
+	if in.Erased = h.Erased; in.Erased != nil {
+		in.Variables, in.Outcome = h.Erased.Variables, h.Outcome
+	}
 	for i := range in.Messages {
-		in.Messages[i].Note = h.Messages[i].Note
+		in.Messages[i].Note, in.Messages[i].Was = h.Messages[i].Note, int(h.Messages[i].Was)
 	}
 	if covers != nil {
 		in.Compaction = &chainstore.Compaction{Covers: *covers, Provenance: h.Provenance, Loops: loopsOf(h)}

@@ -130,9 +130,13 @@ func (c *checker) missing() error {
 		case err == nil && !c.isOff(at.Segment) && at.Segment < math.MaxUint64:
 			cur.Seek(layout.SegmentKey(c.Namespace, at.Segment+1))
 			return nil
-		case err != nil || chunk != 0 || c.isLater(cur):
+		case err != nil || chunk != 0:
 			cur.Next()
 			return ignoreCorrupt(err)
+		}
+		if later, err := c.isLaterNode(cur); err != nil || later {
+			cur.Next()
+			return err
 		}
 		r, kept, present, err := cur.Whole(at, buffer)
 		if buffer = kept; err != nil || !present {
@@ -222,8 +226,11 @@ func (c *checker) rowsAt(at chainstore.Place) ([]layout.KeyValue, error) {
 	key := layout.PlaceKey(c.Namespace, layout.TableNodes, at)
 	cur := c.Iterate(key)
 	defer cur.Close()
-	if cur.Seek(key); !cur.Valid() || !bytes.Equal(cur.Key(), key) || c.isLater(cur) {
+	if cur.Seek(key); !cur.Valid() || !bytes.Equal(cur.Key(), key) {
 		return nil, nil
+	}
+	if later, err := c.isLaterNode(cur); err != nil || later {
+		return nil, err
 	}
 	r, _, present, err := cur.Whole(at, nil)
 	if err != nil || !present {
