@@ -106,6 +106,7 @@ const (
 	ErrAliasExists         = Reason(transcriptv1.ErrorReason_ERROR_REASON_ALIAS_EXISTS)
 	ErrAliasMoved          = Reason(transcriptv1.ErrorReason_ERROR_REASON_ALIAS_MOVED)
 	ErrSettingsChanged     = Reason(transcriptv1.ErrorReason_ERROR_REASON_SETTINGS_CHANGED)
+	ErrErasedMeanwhile     = Reason(transcriptv1.ErrorReason_ERROR_REASON_ERASED_MEANWHILE)
 	ErrNotAnAncestor       = Reason(transcriptv1.ErrorReason_ERROR_REASON_NOT_AN_ANCESTOR)
 	ErrOpenToolCalls       = Reason(transcriptv1.ErrorReason_ERROR_REASON_OPEN_TOOL_CALLS)
 	ErrNotInView           = Reason(transcriptv1.ErrorReason_ERROR_REASON_NOT_IN_VIEW)
@@ -126,6 +127,7 @@ const (
 	ErrAuditUnavailable    = Reason(transcriptv1.ErrorReason_ERROR_REASON_AUDIT_UNAVAILABLE)
 	ErrQuotaExceeded       = Reason(transcriptv1.ErrorReason_ERROR_REASON_QUOTA_EXCEEDED)
 	ErrRateLimited         = Reason(transcriptv1.ErrorReason_ERROR_REASON_RATE_LIMITED)
+	ErrPayloadErased       = Reason(transcriptv1.ErrorReason_ERROR_REASON_PAYLOAD_ERASED)
 )
 
 // Error is the reason's name, such as ALIAS_MOVED.

@@ -20,11 +20,11 @@ var codeOf = map[string]codes.Code{
 	"DUPLICATE_ALIAS": codes.InvalidArgument, "AMBIGUOUS_PREFIX": codes.InvalidArgument, "INVALID_PAGE_TOKEN": codes.InvalidArgument,
 	"TOO_MANY_OPEN_CALLS": codes.InvalidArgument, "COMPACTION_TOO_LARGE": codes.InvalidArgument, "INVALID_PATTERN": codes.InvalidArgument,
 	"NODE_NOT_FOUND": codes.NotFound, "ALIAS_NOT_FOUND": codes.NotFound, "PARENT_NOT_FOUND": codes.NotFound,
-	"TOOL_CALL_NOT_FOUND": codes.NotFound, "ALIAS_EXISTS": codes.AlreadyExists, "ALIAS_MOVED": codes.Aborted, "SETTINGS_CHANGED": codes.Aborted,
+	"TOOL_CALL_NOT_FOUND": codes.NotFound, "ALIAS_EXISTS": codes.AlreadyExists, "ALIAS_MOVED": codes.Aborted, "SETTINGS_CHANGED": codes.Aborted, "ERASED_MEANWHILE": codes.Aborted,
 	"NOT_AN_ANCESTOR": codes.FailedPrecondition, "NOT_IN_VIEW": codes.FailedPrecondition, "OPEN_TOOL_CALLS": codes.FailedPrecondition,
 	"ALREADY_COVERED": codes.FailedPrecondition, "USE_STREAM_ASSEMBLE": codes.ResourceExhausted,
 	"UNAUTHENTICATED": codes.Unauthenticated, "PERMISSION_DENIED": codes.PermissionDenied, "QUOTA_EXCEEDED": codes.ResourceExhausted,
-	"RATE_LIMITED": codes.ResourceExhausted,
+	"RATE_LIMITED": codes.ResourceExhausted, "PAYLOAD_ERASED": codes.FailedPrecondition,
 }
 
 // refused holds that a call was refused for a reason: with its code, with all that every error carries, and without content. With

@@ -98,6 +98,10 @@ func table() []row {
 		{chainstore.ErrAliasMoved, codes.Aborted, transcriptv1.ErrorReason_ERROR_REASON_ALIAS_MOVED, "an alias points elsewhere, or has another revision: read it again and decide again", false},
 		{chainstore.ErrBadExport, invalid, transcriptv1.ErrorReason_ERROR_REASON_INVALID_FIELD, "an alias is not as a store exports it", false},
 		{chainstore.ErrSettingsChanged, codes.Aborted, transcriptv1.ErrorReason_ERROR_REASON_SETTINGS_CHANGED, "the settings have another revision: read them again and decide again", false},
+		{chainstore.ErrErasedMeanwhile, codes.Aborted, transcriptv1.ErrorReason_ERROR_REASON_ERASED_MEANWHILE, "nodes were erased again and again while the compaction was planned: repeat this call", false},
+		{chainstore.ErrErased, failed, transcriptv1.ErrorReason_ERROR_REASON_PAYLOAD_ERASED, "the node was erased, and cannot be put again as it was: put it with another salt", false},
+		{chainstore.ErrNotErased, notFound, transcriptv1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND, "no node of this namespace that was erased has that id", false},
+		{chainstore.ErrBadErasure, codes.Internal, transcriptv1.ErrorReason_ERROR_REASON_INTERNAL, "a fault of the server; its log has the cause under the request's id", true},
 		{chainstore.ErrNotAncestor, failed, transcriptv1.ErrorReason_ERROR_REASON_NOT_AN_ANCESTOR, "the node named is neither the head nor an ancestor of it", false},
 		{chainview.ErrNotInView, failed, transcriptv1.ErrorReason_ERROR_REASON_NOT_IN_VIEW, "the view does not show the message that before names: page back with the head of the first page, or begin again at the end", false},
 		{chainstore.ErrAlreadyCovered, failed, transcriptv1.ErrorReason_ERROR_REASON_ALREADY_COVERED, "through_id lies before what an earlier compaction covers, or before the end of the preamble: name a later node", false},
@@ -198,6 +202,7 @@ func explain(err error, r *row) (text string, more []protoadapt.MessageV1) {
 	var deleted *chainstore.DeletedError
 	var rate *access.RateError
 	var quota *chainstore.QuotaError
+	var erased *change.Erased
 	switch {
 	case errors.As(err, &rate):
 		return r.text, []protoadapt.MessageV1{&errdetails.RetryInfo{RetryDelay: durationpb.New(rate.After)}}
@@ -213,6 +218,8 @@ func explain(err error, r *row) (text string, more []protoadapt.MessageV1) {
 			more = append(more, protoadapt.MessageV1Of(deletedAlias(deleted)))
 		}
 		return r.text, more
+	case errors.As(err, &erased):
+		return r.text, violations(r.text, erased.Field)
 	case errors.As(err, &conflict):
 		return r.text, []protoadapt.MessageV1{protoadapt.MessageV1Of(conflict.Detail())}
 	case errors.As(err, &ambiguous):

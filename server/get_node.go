@@ -109,6 +109,9 @@ func foundReply(n *chainstore.FoundNode, omit bool) (*transcriptv1.GetNodeRespon
 			Content: transcriptv1.NodeContent_NODE_CONTENT_VERBATIM, Notes: wire.Notes(h.Messages, details), Envelope: wire.EnvelopeInfo(h, n.Metadata, wire.Links{Parent: n.Parent, Covers: n.Covers}),
 		},
 	}
+	if h.Erased != nil {
+		reply.Info.Content = transcriptv1.NodeContent_NODE_CONTENT_MADE
+	}
 	reply.Info.Envelope.PayloadDigest = wire.PayloadDigest(h, n.Payload)
 	reply.Copies = wire.Copies(h)
 	var stored []byte

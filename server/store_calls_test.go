@@ -73,8 +73,8 @@ func (s *callStore) during(call func()) []string {
 // engine's database, and TokenKeys, of which a server asks once an hour.
 var (
 	countedCalls = []string{
-		"Alias", "AliasHistory", "Aliases", "Calls", "Chain", "ChainNamed", "Children", "Collect", "Commit", "Compactions", "ExportAliases", "ExportNodes", "Find", "FirstWhere",
-		"Headers", "Namespaces", "Nodes", "NoteEras", "Point", "Restore", "Rows", "SetSettings", "Settings", "SpawnDepth", "Spawned", "Stats", "Tables", "Verify", "WithCalls",
+		"Alias", "AliasHistory", "Aliases", "Calls", "Chain", "ChainNamed", "Children", "Collect", "Commit", "Compactions", "Erase", "Erasures", "ExportAliases", "ExportNodes", "Find", "FirstWhere",
+		"Headers", "Namespaces", "Nodes", "NoteEras", "Point", "Receipt", "Restore", "Rows", "SetSettings", "Settings", "SpawnDepth", "Spawned", "Stats", "Tables", "Verify", "WithCalls",
 	}
 	freeCalls = []string{"After", "Close", "Compaction", "Era", "Head", "Hold", "Info", "Runs", "TokenKeys"}
 )
@@ -160,6 +160,21 @@ func (s *callStore) SetSettings(ctx context.Context, ns string, change chainstor
 func (s *callStore) Collect(ctx context.Context, ns string, c chainstore.Collection, report func(chainstore.Collected) error) error {
 	s.ask("Collect")
 	return s.Store.Collect(ctx, ns, c, report)
+}
+
+func (s *callStore) Erase(ctx context.Context, ns string, nodes []chainstore.ErasedNode) (int, error) {
+	s.ask("Erase")
+	return s.Store.Erase(ctx, ns, nodes)
+}
+
+func (s *callStore) Receipt(ctx context.Context, ns string, id chainstore.ID) ([]byte, error) {
+	s.ask("Receipt")
+	return s.Store.Receipt(ctx, ns, id)
+}
+
+func (s *callStore) Erasures(ctx context.Context, ns string) (uint64, error) {
+	s.ask("Erasures")
+	return s.Store.Erasures(ctx, ns)
 }
 
 func (s *callStore) NoteEras(ctx context.Context) error {
@@ -466,9 +481,9 @@ func (w *asking) writes() []storeCalls {
 		{"DeleteAliases", "those of a prefix", 2, "a list and the commit", asks(w, w.DeleteAliases, &transcriptv1.DeleteAliasesRequest{
 			Scope: &transcriptv1.DeleteAliasesRequest_Prefix{Prefix: "a"}})},
 		{"Compact", "a dry run, lines of copies", 4, "the chain; headers to plan with; rows that are kept; where what becomes lines was put", asks(w, w.Compact, dry)},
-		{"Compact", "through a node", 4, "the node's header; the rows, as above; nothing shrinks", asks(w, w.Compact, &Compact{Head: byAlias("open"), ThroughId: behind})},
-		{"Compact", "with a call open at the head", 4, "and the last node at which none is; nothing shrinks", asks(w, w.Compact, &Compact{Head: byAlias("open")})},
-		{"Compact", "of what has lines, of copies too", 5, "the dry run and the commit", asks(w, w.Compact, plan)},
+		{"Compact", "through a node", 5, "the erasures; the node's header; the rows, as above; nothing shrinks", asks(w, w.Compact, &Compact{Head: byAlias("open"), ThroughId: behind})},
+		{"Compact", "with a call open at the head", 5, "the erasures, and the last node at which none is; nothing shrinks", asks(w, w.Compact, &Compact{Head: byAlias("open")})},
+		{"Compact", "of what has lines, of copies too", 6, "the erasures, the dry run and the commit", asks(w, w.Compact, plan)},
 	}
 }
 

@@ -65,7 +65,7 @@ func reasons() map[string]error {
 	return map[string]error{
 		"NODE_NOT_FOUND": chainstore.ErrNodeNotFound, "ALIAS_NOT_FOUND": chainstore.ErrAliasNotFound,
 		"PARENT_NOT_FOUND": chainstore.ErrParentNotFound, "ALIAS_EXISTS": chainstore.ErrAliasExists,
-		"ALIAS_MOVED": chainstore.ErrAliasMoved, "SETTINGS_CHANGED": chainstore.ErrSettingsChanged, "NOT_AN_ANCESTOR": chainstore.ErrNotAncestor,
+		"ALIAS_MOVED": chainstore.ErrAliasMoved, "SETTINGS_CHANGED": chainstore.ErrSettingsChanged, "PAYLOAD_ERASED": chainstore.ErrErased, "ERASED_MEANWHILE": chainstore.ErrErasedMeanwhile, "NOT_AN_ANCESTOR": chainstore.ErrNotAncestor,
 		"TOO_MANY_OPEN_CALLS": chainstore.ErrGroupTooLarge, "LIMIT_EXCEEDED": chainstore.ErrTooLarge,
 		"NODE_CORRUPT": chainstore.ErrCorrupt, "DISK_FULL": chainstore.ErrDiskFull,
 		"TOO_MANY_FILES": chainstore.ErrTooManyFiles,

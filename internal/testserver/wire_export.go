@@ -32,3 +32,16 @@ func (w *wire) Space(context.Context) (space chainstore.Space, err error) { retu
 
 // Reclaim is not on the wire as a store has it.
 func (w *wire) Reclaim(context.Context) error { return errNotOnWire }
+
+// Erase is not on the wire.
+func (w *wire) Erase(context.Context, string, []chainstore.ErasedNode) (int, error) {
+	return 0, errNotOnWire
+}
+
+// Receipt is not on the wire.
+func (w *wire) Receipt(context.Context, string, chainstore.ID) ([]byte, error) {
+	return nil, errNotOnWire
+}
+
+// Erasures is not on the wire.
+func (w *wire) Erasures(context.Context, string) (uint64, error) { return 0, errNotOnWire }

@@ -46,10 +46,10 @@ const (
 //	100-109  UNAUTHENTICATED. The caller is unknown. The call changed nothing.
 //	110-119  PERMISSION_DENIED. The caller has no permission. The call changed nothing.
 //	120-129  RESOURCE_EXHAUSTED. The caller has used up a quota or a rate. The call changed nothing.
+//	130-139  FAILED_PRECONDITION. The data was erased. The call changed nothing.
 //
-// These ranges are reserved. Their calls change nothing:
+// This range is reserved. Its calls change nothing:
 //
-//	130-139  FAILED_PRECONDITION. The data was erased.
 //	140-149  OUT_OF_RANGE. A cursor or a token has expired. Start again from the beginning.
 type ErrorReason int32
 
@@ -103,6 +103,8 @@ const (
 	// ABORTED. The settings of the namespace have another revision. Read them with NamespaceStats and decide
 	// again.
 	ErrorReason_ERROR_REASON_SETTINGS_CHANGED ErrorReason = 32
+	// ABORTED. While Compact planned, nodes of the namespace were erased, again and again. Repeat the call.
+	ErrorReason_ERROR_REASON_ERASED_MEANWHILE ErrorReason = 33
 	// FAILED_PRECONDITION. The node in `after_id`, `through_id` or `before` is neither the head nor an ancestor
 	// of it.
 	ErrorReason_ERROR_REASON_NOT_AN_ANCESTOR ErrorReason = 40
@@ -162,6 +164,9 @@ const (
 	// RESOURCE_EXHAUSTED. The caller makes more calls than its rate allows. google.rpc.RetryInfo has the delay
 	// after which the server takes a call again. The call changed nothing.
 	ErrorReason_ERROR_REASON_RATE_LIMITED ErrorReason = 121
+	// FAILED_PRECONDITION. The node was erased, and the same node cannot be put again: its id is that of what was
+	// erased. google.rpc.BadRequest has the field, such as nodes[1].salt. Put it with another salt.
+	ErrorReason_ERROR_REASON_PAYLOAD_ERASED ErrorReason = 130
 )
 
 // Enum value maps for ErrorReason.
@@ -184,6 +189,7 @@ var (
 		30:  "ERROR_REASON_ALIAS_EXISTS",
 		31:  "ERROR_REASON_ALIAS_MOVED",
 		32:  "ERROR_REASON_SETTINGS_CHANGED",
+		33:  "ERROR_REASON_ERASED_MEANWHILE",
 		40:  "ERROR_REASON_NOT_AN_ANCESTOR",
 		41:  "ERROR_REASON_OPEN_TOOL_CALLS",
 		42:  "ERROR_REASON_ALREADY_COVERED",
@@ -204,6 +210,7 @@ var (
 		110: "ERROR_REASON_PERMISSION_DENIED",
 		120: "ERROR_REASON_QUOTA_EXCEEDED",
 		121: "ERROR_REASON_RATE_LIMITED",
+		130: "ERROR_REASON_PAYLOAD_ERASED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":          0,
@@ -223,6 +230,7 @@ var (
 		"ERROR_REASON_ALIAS_EXISTS":         30,
 		"ERROR_REASON_ALIAS_MOVED":          31,
 		"ERROR_REASON_SETTINGS_CHANGED":     32,
+		"ERROR_REASON_ERASED_MEANWHILE":     33,
 		"ERROR_REASON_NOT_AN_ANCESTOR":      40,
 		"ERROR_REASON_OPEN_TOOL_CALLS":      41,
 		"ERROR_REASON_ALREADY_COVERED":      42,
@@ -243,6 +251,7 @@ var (
 		"ERROR_REASON_PERMISSION_DENIED":    110,
 		"ERROR_REASON_QUOTA_EXCEEDED":       120,
 		"ERROR_REASON_RATE_LIMITED":         121,
+		"ERROR_REASON_PAYLOAD_ERASED":       130,
 	}
 )
 
@@ -277,7 +286,8 @@ var File_transcript_v1_error_reason_proto protoreflect.FileDescriptor
 
 const file_transcript_v1_error_reason_proto_rawDesc = "" +
 	"\n" +
-	" transcript/v1/error_reason.proto\x12\rtranscript.v1*\xde\t\n" +
+	" transcript/v1/error_reason.proto\x12\rtranscript.v1*\xa3\n" +
+	"\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12\"\n" +
@@ -295,7 +305,8 @@ const file_transcript_v1_error_reason_proto_rawDesc = "" +
 	" ERROR_REASON_TOOL_CALL_NOT_FOUND\x10\x17\x12\x1d\n" +
 	"\x19ERROR_REASON_ALIAS_EXISTS\x10\x1e\x12\x1c\n" +
 	"\x18ERROR_REASON_ALIAS_MOVED\x10\x1f\x12!\n" +
-	"\x1dERROR_REASON_SETTINGS_CHANGED\x10 \x12 \n" +
+	"\x1dERROR_REASON_SETTINGS_CHANGED\x10 \x12!\n" +
+	"\x1dERROR_REASON_ERASED_MEANWHILE\x10!\x12 \n" +
 	"\x1cERROR_REASON_NOT_AN_ANCESTOR\x10(\x12 \n" +
 	"\x1cERROR_REASON_OPEN_TOOL_CALLS\x10)\x12 \n" +
 	"\x1cERROR_REASON_ALREADY_COVERED\x10*\x12\x1c\n" +
@@ -315,7 +326,8 @@ const file_transcript_v1_error_reason_proto_rawDesc = "" +
 	"\x1cERROR_REASON_UNAUTHENTICATED\x10d\x12\"\n" +
 	"\x1eERROR_REASON_PERMISSION_DENIED\x10n\x12\x1f\n" +
 	"\x1bERROR_REASON_QUOTA_EXCEEDED\x10x\x12\x1d\n" +
-	"\x19ERROR_REASON_RATE_LIMITED\x10yBCZAgithub.com/transcriptd/transcriptd/gen/transcript/v1;transcriptv1b\x06proto3"
+	"\x19ERROR_REASON_RATE_LIMITED\x10y\x12 \n" +
+	"\x1bERROR_REASON_PAYLOAD_ERASED\x10\x82\x01BCZAgithub.com/transcriptd/transcriptd/gen/transcript/v1;transcriptv1b\x06proto3"
 
 var (
 	file_transcript_v1_error_reason_proto_rawDescOnce sync.Once

@@ -8769,7 +8769,7 @@ type VariableInfo struct {
 	// The name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// The type of the JSON value: "string", "number", "boolean", "null", "array", "object" or "invalid". Of a
-	// declared variable: the declared type.
+	// declared variable: the declared type. Empty if the value was erased.
 	Type string `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
 	// The bytes of the value. Of a declared variable: the declared size.
 	SizeBytes int64 `protobuf:"varint,3,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`

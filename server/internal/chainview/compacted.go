@@ -197,8 +197,8 @@ func (c *Compacted) fitDetails() {
 	}
 }
 
-// Node is the node to put.
-func (c *Compacted) Node(parent chainstore.Parent, through chainstore.ID, salt []byte) chainstore.NewNode {
+// Node is the node to put; erasures is what the store counted before it was planned.
+func (c *Compacted) Node(parent chainstore.Parent, through chainstore.ID, erasures uint64, salt []byte) chainstore.NewNode {
 	digest := canonical.PayloadDigest(salt, c.payload)
 	c.fitDetails()
 	return chainstore.NewNode{
@@ -208,7 +208,7 @@ func (c *Compacted) Node(parent chainstore.Parent, through chainstore.ID, salt [
 				PayloadDigest: digest, Parent: (*[32]byte)(parent), CoversThrough: (*[32]byte)(&through),
 			})
 		},
-		Compaction: &chainstore.Compaction{Covers: through, Provenance: c.provenance, Loops: &c.loops},
+		Compaction: &chainstore.Compaction{Covers: through, Provenance: c.provenance, Erasures: erasures, Loops: &c.loops},
 	}
 }
 

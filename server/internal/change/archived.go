@@ -47,7 +47,7 @@ func (b *Builder) Stored(field string, n *transcriptv1.ArchivedNode, stored *can
 	if in.Compaction, err = copies(field, stored, n.GetCopies()); err != nil {
 		return err
 	}
-	b.parents = append(b.parents, field+".envelope")
+	b.parents, b.nodes = append(b.parents, field+".envelope"), append(b.nodes, field)
 	b.change.Nodes = append(b.change.Nodes, in)
 	return nil
 }
@@ -66,7 +66,7 @@ func copies(field string, n *canonical.Stored, c *transcriptv1.CompactionCopies)
 	case len(c.GetCopiedFrom()) != len(n.Facts):
 		return nil, wire.InvalidField(field+".copied_from", "must be one for each message")
 	}
-	out := &chainstore.Compaction{Covers: *covers, Loops: &runloop.Loops{Begins: make([]bool, len(n.Facts))}}
+	out := &chainstore.Compaction{Covers: *covers, Erasures: chainstore.AnyErasures, Loops: &runloop.Loops{Begins: make([]bool, len(n.Facts))}}
 	for i, from := range c.GetCopiedFrom() {
 		if from == nil || (from.Ancestors == nil) != (from.MessageIndex == nil) || from.GetAncestors() < 0 || from.GetMessageIndex() < 0 || from.GetMessageIndex() >= canonical.MaxMessages {
 			return nil, wire.InvalidField(wire.Indexed(field+".copied_from", i), "must be empty, or have ancestors and a message_index, each 0 or more")

@@ -4,6 +4,7 @@ package change
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -29,9 +30,10 @@ var ErrDuplicateAlias = errors.New("one alias is named twice")
 // Builder is a change that a request is turned into.
 type Builder struct {
 	change chainstore.Change
-	// fields are the places of the change's aliases in the request, parents those of its nodes' parents.
-	fields, parents []string
-	names           map[string]bool
+	// fields are the places of the change's aliases in the request, parents those of its nodes' parents, nodes what is named where a node was
+	// erased.
+	fields, parents, nodes []string
+	names                  map[string]bool
 	// messages and calls are counted over all nodes.
 	messages, calls int
 }
@@ -46,7 +48,7 @@ func Deletion(name string, condition chainstore.Condition, forget bool) *Builder
 // Compaction is a change that puts a compaction node and sets aliases: that of the head first, if it is one and basis is the head that
 // the node was made at, then others.
 func Compaction(head chainstore.Ref, n chainstore.NewNode, basis chainstore.ID, others []*transcriptv1.AliasUpdate) (*Builder, error) {
-	b := &Builder{change: chainstore.Change{Nodes: []chainstore.NewNode{n}}, parents: []string{"head"}}
+	b := &Builder{change: chainstore.Change{Nodes: []chainstore.NewNode{n}}, parents: []string{"head"}, nodes: []string{"salt"}}
 	if head.Alias != "" {
 		b.names = map[string]bool{head.Alias: true}
 		b.fields = []string{"head.alias"}
@@ -79,7 +81,7 @@ func (b *Builder) Node(field string, n nodeFields, parent chainstore.Parent) err
 	if field != "" {
 		parentField = field + ".parent"
 	}
-	b.parents = append(b.parents, parentField)
+	b.parents, b.nodes = append(b.parents, parentField), append(b.nodes, strings.TrimSuffix(parentField, "parent")+"salt")
 	form := canonical.NewNode(n.GetMessages(), n.GetMetadata(), n.GetSalt())
 	b.change.Nodes = append(b.change.Nodes, chainstore.NewNode{
 		Parent: parent,
@@ -191,6 +193,10 @@ func (b *Builder) Commit(ctx context.Context, store chainstore.Store, namespace 
 	var absent *chainstore.MissingError
 	if errors.As(err, &absent) {
 		return nil, b.missing(absent)
+	}
+	var erased *chainstore.ErasedError
+	if errors.As(err, &erased) {
+		return nil, &Erased{Field: b.nodes[erased.Index], Err: erased}
 	}
 	var conflict *chainstore.ConflictError
 	if !errors.As(err, &conflict) {

@@ -18,7 +18,8 @@ import (
 const (
 	// MaxSummary is the most bytes of a caller's summary.
 	MaxSummary = 1 << 20
-	// compactTries is how often a compaction is made anew because its head's alias was compacted by others, or moved, meanwhile.
+	// compactTries is how often a compaction is made anew because its head's alias was compacted by others, or moved, or nodes were erased,
+	// meanwhile.
 	compactTries = 5
 )
 
@@ -98,14 +99,24 @@ func unread(req *transcriptv1.CompactRequest) error {
 	}
 }
 
-// overtaken tells whether all that failed is that the head's alias was compacted, or moved, meanwhile.
+// overtaken tells whether all that failed is that the head's alias was compacted, or moved, or nodes were erased, meanwhile.
 func (c *request) overtaken(err error) bool {
+	if errors.Is(err, chainstore.ErrErasedMeanwhile) {
+		return true
+	}
 	var conflict *change.Conflicts
 	return c.head.Alias != "" && errors.As(err, &conflict) && len(conflict.Conflicts) == 1 && conflict.Conflicts[0].Index == 0
 }
 
 // run makes the compaction at the head as it is now.
 func (c *request) run(ctx context.Context) (*transcriptv1.CompactResponse, error) {
+	var erasures uint64
+	if !c.req.DryRun {
+		var err error
+		if erasures, err = c.store.Erasures(ctx, c.namespace); err != nil {
+			return nil, err
+		}
+	}
 	chain, err := c.store.Chain(ctx, c.namespace, c.head, c.through)
 	if err != nil {
 		return nil, wire.MissingFromChain("head", "through_id", c.moved(ctx, err, false))
@@ -133,16 +144,20 @@ func (c *request) run(ctx context.Context) (*transcriptv1.CompactResponse, error
 	if c.req.DryRun {
 		return reply, nil
 	}
-	return reply, c.write(ctx, chain.Head().ID, through.ID, made, reply)
+	return reply, c.write(ctx, chain.Head().ID, made.Node(c.parent(chain.Head().ID), through.ID, erasures, c.req.Salt), reply)
+}
+
+// parent is that of a node that is made at a head.
+func (c *request) parent(basis chainstore.ID) chainstore.Parent {
+	if c.head.Alias != "" {
+		return chainstore.Parent{Kind: chainstore.ParentAlias, Alias: c.head.Alias}
+	}
+	return chainstore.Parent{Kind: chainstore.ParentID, ID: basis}
 }
 
 // write commits the node and tells of it.
-func (c *request) write(ctx context.Context, basis, through chainstore.ID, made *chainview.Compacted, reply *transcriptv1.CompactResponse) error {
-	parent := chainstore.Parent{Kind: chainstore.ParentID, ID: basis}
-	if c.head.Alias != "" {
-		parent = chainstore.Parent{Kind: chainstore.ParentAlias, Alias: c.head.Alias}
-	}
-	d, err := change.Compaction(c.head, made.Node(parent, through, c.req.Salt), basis, c.req.Aliases)
+func (c *request) write(ctx context.Context, basis chainstore.ID, n chainstore.NewNode, reply *transcriptv1.CompactResponse) error {
+	d, err := change.Compaction(c.head, n, basis, c.req.Aliases)
 	if err != nil {
 		return err
 	}

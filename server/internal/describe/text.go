@@ -244,6 +244,9 @@ func (b *block) aliases(r *transcriptv1.DescribeResponse) {
 func (b *block) variables(r *transcriptv1.DescribeResponse, since func(ms int64) *durationpb.Duration) {
 	for _, v := range r.Variables {
 		text := fmt.Sprintf("variable %s: %s, %s", nameText(v.Name), nameText(v.Type), counted(v.SizeBytes, "byte"))
+		if v.Type == "" {
+			text = fmt.Sprintf("variable %s: erased", nameText(v.Name))
+		}
 		if v.Iteration != nil {
 			text += fmt.Sprintf(", iteration %d", *v.Iteration)
 		}

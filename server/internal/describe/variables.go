@@ -87,6 +87,12 @@ func (d *description) variables(reply *transcriptv1.DescribeResponse, set []chai
 		}
 		of, infos := set[from:through], reply.Variables[from:through]
 		d.rows.ask(of[0].Seq, true, func(r *chainstore.Row, h *chainstore.Header) error {
+			if h.Erased != nil { // their values went with it
+				for i, v := range of {
+					infos[i] = &transcriptv1.VariableInfo{Name: v.Name, SetBy: pathNode(h.ID, v.Seq), SetAt: wire.Timestamp(h.FirstPut)}
+				}
+				return nil
+			}
 			entries, err := canonical.DecodeMetadata(r.Metadata)
 			if err != nil {
 				return fmt.Errorf("%w: %w", chainstore.ErrCorrupt, err)

@@ -9,6 +9,7 @@ import (
 )
 
 // Judge is the chainstore.Judge of what clients put: bytes that are not canonical, or break a rule, are no node's.
+// The id of a node that was erased is that of the digests that are written down.
 func Judge(h *chainstore.Header, payload, metadata []byte, parent, covers *chainstore.ID) (chainstore.Judgement, error) {
 	facts, err := canonical.CheckPayload(payload)
 	if err != nil {
@@ -22,6 +23,9 @@ func Judge(h *chainstore.Header, payload, metadata []byte, parent, covers *chain
 	if len(metadata) > 0 {
 		digest := canonical.MetadataDigest(h.Salt, metadata)
 		envelope.MetadataDigest = &digest
+	}
+	if h.Erased != nil {
+		envelope.PayloadDigest, envelope.MetadataDigest = h.Erased.PayloadDigest, (*[32]byte)(h.Erased.MetadataDigest)
 	}
 	if from := h.SpawnedFrom; from != nil {
 		envelope.SpawnedFrom = &canonical.SpawnedFrom{Node: from.Node, CallID: from.CallID}

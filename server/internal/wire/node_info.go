@@ -19,7 +19,10 @@ func EnvelopeInfo(h *chainstore.Header, metadata []byte, l Links) *transcriptv1.
 	if l.Covers != nil {
 		e.CoversThroughId = l.Covers.String()
 	}
-	if len(metadata) > 0 {
+	switch {
+	case h.Erased != nil && h.Erased.MetadataDigest != nil:
+		e.MetadataDigest = h.Erased.MetadataDigest.String()
+	case len(metadata) > 0:
 		e.MetadataDigest = chainstore.ID(canonical.MetadataDigest(h.Salt, metadata)).String()
 	}
 	if from := h.SpawnedFrom; from != nil {
@@ -31,7 +34,10 @@ func EnvelopeInfo(h *chainstore.Header, metadata []byte, l Links) *transcriptv1.
 	return e
 }
 
-// PayloadDigest is a payload's digest in hex.
+// PayloadDigest is a payload's digest in hex; of a node that was erased that from before.
 func PayloadDigest(h *chainstore.Header, payload []byte) string {
+	if h.Erased != nil {
+		return h.Erased.PayloadDigest.String()
+	}
 	return chainstore.ID(canonical.PayloadDigest(h.Salt, payload)).String()
 }

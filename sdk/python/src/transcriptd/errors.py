@@ -233,6 +233,12 @@ class SettingsChangedError(TranscriptError):
     reason, default_code = "SETTINGS_CHANGED", grpc.StatusCode.ABORTED
 
 
+class ErasedMeanwhileError(TranscriptError):
+    """Nodes of the namespace were erased while a compaction was planned: repeat the call."""
+
+    reason, default_code = "ERASED_MEANWHILE", grpc.StatusCode.ABORTED
+
+
 class NotAnAncestorError(TranscriptError):
     """A node that was named is neither the head nor an ancestor of it."""
 
@@ -351,6 +357,12 @@ class RateLimitedError(TranscriptError):
     """The caller has used up its rate: `retry_after` tells when a call is allowed; nothing was done."""
 
     reason, default_code = "RATE_LIMITED", _EXHAUSTED
+
+
+class PayloadErasedError(TranscriptError):
+    """The node was erased, and cannot be put again as it was: put it with another salt."""
+
+    reason, default_code = "PAYLOAD_ERASED", _PRECONDITION
 
 
 class VerificationError(TranscriptError):
