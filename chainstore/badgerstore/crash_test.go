@@ -24,6 +24,8 @@ const (
 	crashCycle     = "BADGERSTORE_CRASH_CYCLE"
 	crashKey       = "BADGERSTORE_CRASH_KEY" // the number of testKey; empty: plain
 	crashWriters   = 8
+	// crashErased begins what is said of a node that was erased.
+	crashErased = "erased "
 )
 
 // TestCrash kills a writing process, again and again, and finds all that it acknowledged.
@@ -48,6 +50,10 @@ func testCrash(t *testing.T, key string) {
 		killedWriter(t, dir, key, cycle, 50+37*(cycle%5), acknowledged)
 		s := openAt(t, dir, crashOptions(key))
 		for alias, id := range acknowledged {
+			if strings.HasPrefix(alias, crashErased) {
+				mustBeErased(t, s, id)
+				continue
+			}
 			mustStand(t, s, alias, id)
 		}
 		mustBeClean(t, s)
@@ -70,6 +76,19 @@ func mustStand(t *testing.T, s *Store, alias, hex string) {
 	}
 	if behind := c.Head().Seq - c.After(); behind > 1 {
 		t.Fatalf("%d changes of a writer were never acknowledged", behind)
+	}
+}
+
+// mustBeErased: the node is there, and nothing of what it said.
+func mustBeErased(t *testing.T, s *Store, hex string) {
+	t.Helper()
+	id, err := chainstore.ParseID(hex)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := foundNode(t, s, id)
+	if n.Header.Erased == nil || len(n.Payload) > 400 {
+		t.Fatalf("of node %v, which was erased, there is left %d bytes", id, len(n.Payload))
 	}
 }
 
@@ -129,6 +148,13 @@ func TestCrashChild(t *testing.T) {
 				}
 				id := out.Nodes[0].ID
 				fmt.Printf("%s = %s\n", alias, id)
+				if i%4 == 3 {
+					if _, err := s.Erase(context.Background(), testNamespace, []chainstore.ErasedNode{erasing(t, s, id)}); err != nil {
+						t.Error(err)
+						return
+					}
+					fmt.Printf("%s%s/%d = %s\n", crashErased, alias, i, id)
+				}
 				change.Nodes[0] = node(&id, fmt.Sprint(i), noise(1000*(i%7)))
 				change.Aliases[0].Condition = chainstore.Condition{Kind: chainstore.HeadIs, Head: id}
 			}

@@ -1,0 +1,210 @@
+package badgerstore
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/commit"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
+	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
+	"github.com/transcriptd/transcriptd/chainstore/storetest"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+)
+
+// foundNode is a copy of a node that is there.
+func foundNode(tb testing.TB, s *Store, id chainstore.ID) (n chainstore.FoundNode) {
+	tb.Helper()
+	err := s.Nodes(context.Background(), testNamespace, []chainstore.ID{id}, func(found *chainstore.FoundNode) error {
+		n = *found
+		n.Payload, n.Metadata, n.Details = bytes.Clone(found.Payload), bytes.Clone(found.Metadata), bytes.Clone(found.Details)
+		return nil
+	})
+	if err != nil || n.Header == nil {
+		tb.Fatalf("node %v is not there: %v", id, err)
+	}
+	return n
+}
+
+// erasing is what is to be left of a node that is there.
+func erasing(tb testing.TB, s *Store, id chainstore.ID) chainstore.ErasedNode {
+	tb.Helper()
+	n := foundNode(tb, s, id)
+	return storetest.Simple().Erase(n.Header, n.Payload, n.Metadata, func(int) bool { return true })
+}
+
+func erase(tb testing.TB, s *Store, ids ...chainstore.ID) {
+	tb.Helper()
+	var nodes []chainstore.ErasedNode
+	for _, id := range ids {
+		nodes = append(nodes, erasing(tb, s, id))
+	}
+	if n, err := s.Erase(context.Background(), testNamespace, nodes); err != nil || n != len(ids) {
+		tb.Fatalf("%d of %d nodes were erased, %v", n, len(ids), err)
+	}
+}
+
+// TestErasureIsAFeature: the first erasure names it in the store's header, as required, and in the same commit; no other change does.
+func TestErasureIsAFeature(t *testing.T) {
+	s := openStore(t, Options{})
+	ids := put(t, s, node(nil, "x"), node(nil, "y"))
+	if features := s.Info().Features; len(features) > 0 {
+		t.Errorf("before anything is erased it has %q", features)
+	}
+	for range 2 {
+		before := s.source.Versions.Last()
+		erase(t, s, ids[0].ID)
+		h, err := layout.ParseStoreHeader(allRows(t, s)[string(headerKey)])
+		if want := []string{"erasure"}; err != nil || !slices.Equal(h.Required, want) || len(h.Optional) > 0 || !slices.Equal(s.Info().Features, want) {
+			t.Errorf("it has %q, its header %+v, %v", s.Info().Features, h, err)
+		}
+		if commits := s.source.Versions.Last() - before; commits != 1 {
+			t.Errorf("an erasure took %d commits", commits)
+		}
+		ids = ids[1:]
+	}
+	mustBeClean(t, s)
+}
+
+// TestErasureLeavesNoRow: no row has what was erased, whole or in pieces, and the pieces of a long payload are gone.
+func TestErasureLeavesNoRow(t *testing.T) {
+	s := openStore(t, Options{})
+	long := strings.Repeat("a canary sings ", 60_000)
+	first := put(t, s, node(nil, long))[0].ID
+	second := put(t, s, node(&first, "a canary", "so"))[0].ID
+	before := len(allRows(t, s))
+	erase(t, s, first, second)
+	rows := allRows(t, s)
+	for key, value := range rows {
+		if bytes.Contains(value, []byte("canary")) {
+			t.Errorf("a row of table %c has what was erased", key[layout.KeyPrefix-1])
+		}
+	}
+	if pieces := layout.ChunksOf(len(long)); len(rows) != before-pieces+2 {
+		t.Errorf("there are %d rows, and were %d, %d of them pieces", len(rows), before, pieces)
+	}
+}
+
+// TestVerifyKnowsReceipts: a node that was erased has a receipt, a receipt is of one that was erased or is not there, and the counters have no
+// fewer erasures than there are receipts.
+func TestVerifyKnowsReceipts(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(v *spoilt)
+		want  string
+	}{
+		"no receipt":         {func(v *spoilt) { v.rows[string(v.receipt(v.ids[0]))] = commit.Write{Deleted: true} }, "it was erased, and has no receipt"},
+		"a receipt too many": {func(v *spoilt) { v.rows[string(v.receipt(v.ids[2]))] = commit.Write{Value: []byte("r")} }, "it has a receipt, and was not erased"},
+		"a receipt of none": {func(v *spoilt) {
+			v.rows[string(v.receipt(chainstore.ID{1}))] = commit.Write{Value: []byte("r")}
+			v.count(3)
+		}, ""},
+		"a key too long": {func(v *spoilt) {
+			v.rows[string(v.receipt(v.ids[0]))+"x"] = commit.Write{Value: []byte("r")}
+			v.count(3)
+		}, "a key of table Q does not parse"},
+		"fewer erasures":          {func(v *spoilt) { v.count(1) }, "the counters have fewer erasures than there are receipts"},
+		"another digest":          {func(v *spoilt) { v.header(v.ids[0], func(h *chainstore.Header) { h.Erased.PayloadDigest[0] ^= 1 }) }, "its bytes give another id"},
+		"another length":          {func(v *spoilt) { v.header(v.ids[0], func(h *chainstore.Header) { h.Messages[0].Was++ }) }, "its header differs from what follows from its bytes and its parent"},
+		"another counted payload": {func(v *spoilt) { v.header(v.ids[0], func(h *chainstore.Header) { h.Erased.PayloadLength++ }) }, "the counters differ from what there is"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := openStore(t, Options{})
+			v := &spoilt{t: t, s: s, rows: map[string]commit.Write{}}
+			for _, n := range put(t, s, node(nil, "x"), node(nil, "y"), node(nil, "z")) {
+				v.ids = append(v.ids, n.ID)
+			}
+			erase(t, s, v.ids[:2]...)
+			mustBeClean(t, s)
+			v.namespace = layout.FirstNamespace
+			c.spoil(v)
+			if err := s.write(s.source.Versions.Last()+1, v.rows); err != nil {
+				t.Fatal(err)
+			}
+			s.source.Caches.Forget(s.source.Versions.Last(), &cache.Forgotten{Namespace: v.namespace, From: map[uint64]uint32{1: 0, 2: 0, 3: 0}})
+			found := problems(t, s, testNamespace, storetest.Simple().Judge)
+			if c.want == "" && found == nil || slices.ContainsFunc(found, func(what string) bool { return strings.Contains(what, c.want) && c.want != "" }) {
+				return
+			}
+			t.Errorf("verify found %q, want %q", found, c.want)
+		})
+	}
+}
+
+// spoilt are rows that a test writes past the store.
+type spoilt struct {
+	t         *testing.T
+	s         *Store
+	namespace uint32
+	ids       []chainstore.ID
+	rows      map[string]commit.Write
+}
+
+func (v *spoilt) receipt(id chainstore.ID) []byte { return layout.ReceiptKey(v.namespace, id) }
+
+// count writes another number of erasures.
+func (v *spoilt) count(erasures uint64) {
+	key := string(layout.CountersKey(v.namespace))
+	c, err := layout.ParseCounters(allRows(v.t, v.s)[key])
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	c.Erasures = erasures
+	v.rows[key] = commit.Write{Value: layout.AppendCounters(nil, &c)}
+}
+
+// header writes another header of a node.
+func (v *spoilt) header(id chainstore.ID, change func(*chainstore.Header)) {
+	rows := allRows(v.t, v.s)
+	at, err := layout.ParsePlaceValue(rows[string(layout.IDKey(v.namespace, id))], layout.TableIDs)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	key := string(layout.PlaceKey(v.namespace, layout.TableNodes, at))
+	row, _, err := layout.ParseRow([]byte(rows[key]))
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	h, err := row.Header.Decode(at.Seq)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	change(h)
+	row.Header = chainstore.AppendHeader(nil, h)
+	v.rows[key] = commit.Write{Value: layout.AppendRow(nil, &row)}
+}
+
+// TestRederivedErasures: what follows from nodes that were erased is made again of what is left of them, and they stay erased.
+func TestRederivedErasures(t *testing.T) {
+	s := openStore(t, Options{})
+	n := storetest.Simple().Make(storetest.Node{
+		Messages: []storetest.Message{{Role: runloop.Assistant, Text: "x", Calls: []runloop.Call{{ID: runloop.Some("1")}}}, {Role: runloop.Tool, CallID: runloop.Some("1"), Text: "y"}},
+		Metadata: []storetest.Entry{{Key: "var/x", Value: "1"}, {Key: "run/end", Value: "failed"}},
+	})
+	first := put(t, s, n)[0].ID
+	second := put(t, s, node(&first, "z"))[0].ID
+	erase(t, s, first, second)
+	want := allRows(t, s)
+	spoils := map[string]commit.Write{}
+	for key := range want {
+		if table := key[layout.KeyPrefix-1]; strings.ContainsRune("IRUVC", rune(table)) {
+			spoils[key] = commit.Write{Deleted: true}
+		}
+	}
+	if len(spoils) != 6 {
+		t.Errorf("%d rows are to be made again", len(spoils))
+	}
+	if err := s.write(s.source.Versions.Last()+1, spoils); err != nil {
+		t.Fatal(err)
+	}
+	err := s.rederive(context.Background(), chainstore.Check{Namespace: testNamespace}, storetest.Simple().Judge, func(chainstore.VerifyReport) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if keys := differing(allRows(t, s), want); len(keys) > 0 {
+		t.Errorf("rows %q are not as they were", keys)
+	}
+	mustBeClean(t, s)
+}
