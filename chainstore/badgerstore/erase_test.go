@@ -3,6 +3,8 @@ package badgerstore
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -207,4 +209,71 @@ func TestRederivedErasures(t *testing.T) {
 		t.Errorf("rows %q are not as they were", keys)
 	}
 	mustBeClean(t, s)
+}
+
+// TestErasesInEarlierFormats: nodes that earlier versions wrote are erased, keep the version of their headers and their folds, and are found in order.
+func TestErasesInEarlierFormats(t *testing.T) {
+	eachFormat(t, func(t *testing.T, format int) {
+		for name, judge := range map[string]chainstore.Judge{goldenArchive(format): goldenJudge, goldenCompactions(format): goldenCompactionJudge} {
+			dir := t.TempDir()
+			unpack(t, name, dir)
+			s := openAt(t, dir, Options{Now: (&goldenClock{}).now})
+			point, err := s.Point(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			nodes, _, err := s.ExportNodes(t.Context(), testNamespace, chainstore.ExportSpan{Through: point}, nil, 1<<30)
+			if err != nil || len(nodes) < 10 {
+				t.Fatalf("%s: %d nodes, %v", name, len(nodes), err)
+			}
+			var left []chainstore.ErasedNode
+			for i := range nodes {
+				left = append(left, goldenErasure(t, &nodes[i], judge))
+			}
+			if n, err := s.Erase(t.Context(), testNamespace, left); err != nil || n != len(nodes) {
+				t.Fatalf("%s: %d of %d nodes were erased, %v", name, n, len(nodes), err)
+			}
+			found := problems(t, s, testNamespace, func(h *chainstore.Header, payload, metadata []byte, parent, covers *chainstore.ID) (chainstore.Judgement, error) {
+				is, err := judge(h, payload, metadata, parent, covers)
+				is.ID = h.Erased.PayloadDigest // see goldenErasure
+				return is, err
+			})
+			if found != nil {
+				t.Errorf("%s: verify found %q", name, found)
+			}
+			for i := range nodes {
+				was, is := nodes[i].Header, foundNode(t, s, nodes[i].Header.ID).Header
+				if is.Version1 != (format == 1) || is.Erased == nil || !reflect.DeepEqual(is.State, was.State) || is.FirstPut != was.FirstPut {
+					t.Errorf("%s: node %d is %+v, and was %+v", name, i, is, was)
+				}
+			}
+		}
+	})
+}
+
+// goldenErasure is what is to be left of a golden node. The golden encoding has no digests: the id stands for both.
+func goldenErasure(t *testing.T, n *chainstore.ExportedNode, judge chainstore.Judge) chainstore.ErasedNode {
+	was, err := judge(n.Header, n.Payload, n.Metadata, n.Parent, n.Covers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := chainstore.ErasedNode{ID: n.Header.ID, PayloadDigest: n.Header.ID, Variables: was.Variables, Receipt: []byte("r")}
+	for line := range strings.Lines(string(n.Payload)) {
+		var m map[string]any
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatal(err)
+		}
+		f := &was.Messages[len(out.Facts)]
+		if out.Facts = append(out.Facts, *f); m["Text"] != nil && !f.Summary && !f.Made && !f.LeftOutLine && !f.Partial && !f.Opaque { // which the text tells
+			m["Text"] = "erased"
+		}
+		marker, _ := json.Marshal(m)
+		out.Payload = append(append(out.Payload, marker...), '\n')
+	}
+	is, err := judge(n.Header, out.Payload, nil, n.Parent, n.Covers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.Facts = is.Messages
+	return out
 }
