@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -276,4 +278,76 @@ func goldenErasure(t *testing.T, n *chainstore.ExportedNode, judge chainstore.Ju
 	}
 	out.Facts = is.Messages
 	return out
+}
+
+// TestErasuresAreAlone: what erases is in a batch of its own, whatever waits beside it, so that nothing of its batch has what is known of the nodes, and
+// no change that is refused takes back what caches are to forget.
+func TestErasuresAreAlone(t *testing.T) {
+	for name, erases := range map[string]func(s *Store, id chainstore.ID, left chainstore.ErasedNode) error{
+		"erased": func(s *Store, _ chainstore.ID, left chainstore.ErasedNode) error {
+			_, err := s.Erase(context.Background(), testNamespace, []chainstore.ErasedNode{left})
+			return err
+		},
+		"put as erased": func(s *Store, id chainstore.ID, left chainstore.ErasedNode) error {
+			_, err := s.Commit(context.Background(), testNamespace, &chainstore.Change{Nodes: []chainstore.NewNode{{
+				Identify: func(*chainstore.ID) chainstore.ID { return id }, Payload: left.Payload, Messages: left.Facts, Receipt: left.Receipt,
+				Erased: &chainstore.Erased{PayloadDigest: left.PayloadDigest, PayloadLength: 100},
+			}}})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := openStore(t, Options{})
+			id := put(t, s, node(nil, "a canary"))[0].ID
+			foundNode(t, s, id)
+			left := erasing(t, s, id)
+			// While the first batch is written, the others gather behind it.
+			began, goes := make(chan struct{}), make(chan struct{})
+			durable, batches := s.committer.Durable, 0
+			s.committer.Durable = func(w map[string]commit.Write, ts uint64) error {
+				if batches++; batches == 1 {
+					close(began)
+					<-goes
+				}
+				return durable(w, ts)
+			}
+			var all sync.WaitGroup
+			errs := make([]error, 5)
+			change := func(i int, does func() error) {
+				all.Go(func() { errs[i] = does() })
+				if i == 0 {
+					<-began
+					return
+				}
+				waitFor(t, func() bool { return queuedIn(s) == i })
+			}
+			puts := func(n chainstore.NewNode) func() error {
+				return func() error {
+					_, err := s.Commit(context.Background(), testNamespace, &chainstore.Change{Nodes: []chainstore.NewNode{n}})
+					return err
+				}
+			}
+			change(0, puts(node(nil, "first")))
+			change(1, puts(node(nil, "before")))
+			change(2, func() error { return erases(s, id, left) })
+			change(3, puts(node(&chainstore.ID{1}, "of no parent")))
+			change(4, puts(node(nil, "behind")))
+			close(goes)
+			all.Wait()
+			if err := errors.Join(errs[0], errs[1], errs[2], errs[4]); err != nil || !errors.Is(errs[3], chainstore.ErrParentNotFound) || batches != 4 {
+				t.Errorf("%v, %v, in %d batches", err, errs[3], batches)
+			}
+			if n := foundNode(t, s, id); n.Header.Erased == nil || bytes.Contains(n.Payload, []byte("canary")) {
+				t.Errorf("the node is %s, %+v", n.Payload, n.Header)
+			}
+			mustBeClean(t, s)
+		})
+	}
+}
+
+// queuedIn is how many requests wait.
+func queuedIn(s *Store) int {
+	s.committer.Waiting.Mu.Lock()
+	defer s.committer.Waiting.Mu.Unlock()
+	return s.committer.Waiting.Requests.Len()
 }

@@ -468,7 +468,8 @@ func (f *fixture) again(n chainstore.ExportedNode) chainstore.NewNode {
 		out.Parent = byID(*n.Parent)
 	}
 	if h.Erased != nil {
-		out.Variables, out.Outcome = h.Erased.Variables, h.Outcome
+		out.Variables, out.Outcome, out.Erased = h.Erased.Variables, h.Outcome, h.Erased.Clone()
+		out.Erased.Variables = nil
 	}
 	for i := range out.Messages {
 		out.Messages[i].Note, out.Messages[i].Was = h.Messages[i].Note, int(h.Messages[i].Was)
