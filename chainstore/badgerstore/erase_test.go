@@ -167,7 +167,7 @@ func (v *spoilt) header(id chainstore.ID, change func(*chainstore.Header)) {
 		v.t.Fatal(err)
 	}
 	key := string(layout.PlaceKey(v.namespace, layout.TableNodes, at))
-	row, _, err := layout.ParseRow([]byte(rows[key]))
+	row, _, err := layout.ParseRow(rows[key])
 	if err != nil {
 		v.t.Fatal(err)
 	}

@@ -419,7 +419,7 @@ func sameError(got, want error) error {
 	}
 	var erased, other *chainstore.ErasedError
 	if errors.As(got, &erased) && errors.As(want, &other) && !reflect.DeepEqual(erased, other) {
-		return fmt.Errorf("error is %+v, want %+v", erased, other)
+		return fmt.Errorf("the node that is erased of %w is not that of %w", got, want)
 	}
 	var over, above *chainstore.QuotaError
 	if errors.As(got, &over) && errors.As(want, &above) && !slices.Equal(over.Over, above.Over) {

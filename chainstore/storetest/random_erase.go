@@ -56,7 +56,7 @@ func (p *program) eraseLike(nodes []chainstore.ErasedNode, want int, wantErr err
 	if got != want {
 		return fmt.Errorf("%d nodes were erased, want %d", got, want)
 	}
-	if err != nil {
+	if wantErr != nil {
 		return nil
 	}
 	return p.isLeft(nodes)

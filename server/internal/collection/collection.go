@@ -70,7 +70,7 @@ func beside(ctx context.Context, run func(context.Context) error, tell func() er
 	for {
 		if err := tell(); err != nil {
 			cancel()
-			_ = <-ran // it was told to end
+			<-ran //nolint:errcheck // it was told to end
 			return err
 		}
 		select {

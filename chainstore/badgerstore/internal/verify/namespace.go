@@ -169,7 +169,7 @@ func (c *checker) isLaterNode(cur *snapshot.Cursor) (later bool, err error) {
 		}
 		row, present, err := layout.ParseRow(value)
 		id, erased = row.Header.ID(), err == nil && present && row.Header.IsErased()
-		return nil //nolint:nilerr // so it is later
+		return nil
 	})
 	if err != nil || !erased {
 		return true, ignoreCorrupt(err)
