@@ -252,6 +252,26 @@ func eraseRefused(f *fixture) {
 	short.Payload = short.Payload[1:]
 	_, err = f.store.Erase(f.ctx(), f.ns, []chainstore.ErasedNode{short})
 	f.fails(err, chainstore.ErrBadErasure)
+	for what, spoilFacts := range map[string]func(*runloop.Facts){
+		"role":          func(m *runloop.Facts) { m.Role = runloop.User },
+		"call's name":   func(m *runloop.Facts) { m.Calls[1].Name = runloop.Some("other") },
+		"call":          func(m *runloop.Facts) { m.Calls = m.Calls[:1] },
+		"emptiness":     func(m *runloop.Facts) { m.Empty = true },
+		"error":         func(m *runloop.Facts) { m.Error = true },
+		"state":         func(m *runloop.Facts) { m.Partial = true },
+		"opaque one":    func(m *runloop.Facts) { m.Opaque = true },
+		"summary":       func(m *runloop.Facts) { m.Summary = true },
+		"origin":        func(m *runloop.Facts) { m.Made = true },
+		"left-out line": func(m *runloop.Facts) { m.LeftOutLine = true },
+		"left-out loop": func(m *runloop.Facts) { m.LeftOutLoops = 3 },
+		"length":        func(m *runloop.Facts) { m.Length-- },
+	} {
+		one := f.erasing(ids[2], all)
+		spoilFacts(&one.Facts[0])
+		if _, err := f.store.Erase(f.ctx(), f.ns, []chainstore.ErasedNode{one}); !errors.Is(err, chainstore.ErrBadErasure) {
+			f.Errorf("another %s: error is %v", what, err)
+		}
+	}
 	_, err = f.store.Erase(f.ctx(), f.ns, make([]chainstore.ErasedNode, chainstore.MaxErased+1))
 	f.fails(err, chainstore.ErrTooLarge)
 	equal(f, "the erasures", f.erasures(), 0)
@@ -649,6 +669,16 @@ func eraseLong(f *fixture) {
 	equal(f, "the bytes of messages that are counted", st.MessageBytes, rows[3].header.State.Full.Bytes)
 	f.erase(ids[3])
 	f.hides(ids, ids...)
+	// A compaction node of which some is erased: the rest of it is still long.
+	kept := strings.Repeat("kept", 100<<10)
+	node := compacted(ids[3], ids[3], user(long(300<<10)), user(kept))
+	node.Compaction.Erasures = f.erasures()
+	c := f.put(node)
+	n, err := f.store.Erase(f.ctx(), f.ns, []chainstore.ErasedNode{f.erasing(c, func(i int) bool { return i == 0 })})
+	f.ok(err)
+	equal(f, "the nodes erased", n, 1)
+	f.hides([]chainstore.ID{c}, append(ids, c)...)
+	equal(f, "whether the rest is there", bytes.Contains(f.all(idRef(c))[4].payload, []byte(kept)), true)
 	f.clean()
 }
 
