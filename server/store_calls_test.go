@@ -74,10 +74,20 @@ func (s *callStore) during(call func()) []string {
 var (
 	countedCalls = []string{
 		"Alias", "AliasHistory", "Aliases", "Calls", "Chain", "ChainNamed", "Children", "Collect", "Commit", "Compactions", "Erase", "Erasures", "ExportAliases", "ExportNodes", "Find", "FirstWhere",
-		"Headers", "Namespaces", "Nodes", "NoteEras", "Point", "Receipt", "Restore", "Rows", "SetSettings", "Settings", "SpawnDepth", "Spawned", "Stats", "Tables", "Verify", "WithCalls",
+		"Headers", "Namespaces", "Nodes", "NoteEras", "Point", "Receipt", "Reclaim", "Restore", "Rows", "SetSettings", "Settings", "Space", "SpawnDepth", "Spawned", "Stats", "Tables", "Verify", "WithCalls",
 	}
 	freeCalls = []string{"After", "Close", "Compaction", "Era", "Head", "Hold", "Info", "Runs", "TokenKeys"}
 )
+
+func (s *callStore) Reclaim(ctx context.Context) error {
+	s.ask("Reclaim")
+	return s.Store.Reclaim(ctx)
+}
+
+func (s *callStore) Space(ctx context.Context) (chainstore.Space, error) {
+	s.ask("Space")
+	return s.Store.Space(ctx)
+}
 
 func (s *callStore) Commit(ctx context.Context, ns string, change *chainstore.Change) (*chainstore.Committed, error) {
 	s.ask("Commit")
