@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/server"
@@ -47,18 +46,19 @@ func TestCollectsOnATimer(t *testing.T) {
 		if want := []int{3, 4}; !slices.Equal(reclaims, want) {
 			t.Errorf("space was given back behind collections %v, not %v", reclaims, want)
 		}
-		if err := testutil.GatherAndCompare(registry, strings.NewReader(`
-			# HELP transcriptd_collect_nodes_total Nodes that these collections have deleted.
-			# TYPE transcriptd_collect_nodes_total counter
-			transcriptd_collect_nodes_total 12
-			# HELP transcriptd_collect_failures_total Collections that ended early.
-			# TYPE transcriptd_collect_failures_total counter
-			transcriptd_collect_failures_total 1
-			# HELP transcriptd_collect_duration_seconds How long the last one took.
-			# TYPE transcriptd_collect_duration_seconds gauge
-			transcriptd_collect_duration_seconds 60
-		`), "transcriptd_collect_nodes_total", "transcriptd_collect_failures_total", "transcriptd_collect_duration_seconds"); err != nil {
-			t.Error(err)
+		families, err := registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := map[string]float64{}
+		for _, f := range families {
+			m := f.GetMetric()[0]
+			told[f.GetName()] = m.GetCounter().GetValue() + m.GetGauge().GetValue()
+		}
+		for name, want := range map[string]float64{"nodes_total": 12, "message_bytes_total": 40, "failures_total": 1, "duration_seconds": 60, "running": 0} {
+			if got, found := told["transcriptd_collect_"+name]; !found || got != want {
+				t.Errorf("%s is %v, want %v", name, got, want)
+			}
 		}
 		if got := out.String(); !strings.Contains(got, "nodes=3") || !strings.Contains(got, "no more") {
 			t.Errorf("the log has %q", got)
