@@ -182,7 +182,8 @@ func (v *spoilt) header(id chainstore.ID, change func(*chainstore.Header)) {
 
 // TestRederivedErasures: what follows from nodes that were erased is made again of what is left of them, and they stay erased.
 func TestRederivedErasures(t *testing.T) {
-	s := openStore(t, Options{})
+	dir := t.TempDir()
+	s := openAt(t, dir, Options{})
 	n := storetest.Simple().Make(storetest.Node{
 		Messages: []storetest.Message{{Role: runloop.Assistant, Text: "x", Calls: []runloop.Call{{ID: runloop.Some("1")}}}, {Role: runloop.Tool, CallID: runloop.Some("1"), Text: "y"}},
 		Metadata: []storetest.Entry{{Key: "var/x", Value: "1"}, {Key: "run/end", Value: "failed"}},
@@ -190,6 +191,10 @@ func TestRederivedErasures(t *testing.T) {
 	first := put(t, s, n)[0].ID
 	second := put(t, s, node(&first, "z"))[0].ID
 	erase(t, s, first, second)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openAt(t, dir, Options{}) // nothing is being committed
 	want := allRows(t, s)
 	spoils := map[string]commit.Write{}
 	for key := range want {
