@@ -47,7 +47,7 @@ type storeMetrics struct {
 type deadSpace struct {
 	desc *prometheus.Desc
 	mu   sync.Mutex
-	// last is what was measured last, at a time; found says that it was.
+	// last is what was measured last, at a time; found says that it could be. One that failed is not tried at each scrape, for it makes that wait.
 	last  int64
 	at    time.Time
 	found bool
@@ -64,7 +64,7 @@ const (
 func (d *deadSpace) read(store chainstore.Reclaimer, now time.Time) (int64, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.found || now.Sub(d.at) >= measureEvery {
+	if now.Sub(d.at) >= measureEvery {
 		ctx, cancel := context.WithTimeout(context.Background(), measureFor)
 		defer cancel()
 		space, err := store.Space(ctx)

@@ -148,7 +148,7 @@ func (c *counting) Space(context.Context) (chainstore.Space, error) {
 	return chainstore.Space{Files: 100, Dead: c.asked}, c.err
 }
 
-// TestDeadSpace: how much is dead is measured every ten minutes at most, and is not told where it cannot be.
+// TestDeadSpace: how much is dead is measured every ten minutes at most, also where it could not be, and is not told then.
 func TestDeadSpace(t *testing.T) {
 	store, d, now := &counting{}, deadSpace{}, time.Unix(1000, 0)
 	for _, c := range []struct {
@@ -161,7 +161,10 @@ func TestDeadSpace(t *testing.T) {
 		}
 	}
 	store.err = chainstore.ErrClosed
-	if _, found := d.read(store, now.Add(time.Hour)); found {
-		t.Error("it is told by a store that is closed")
+	for _, after := range []time.Duration{time.Hour, time.Minute} {
+		now = now.Add(after)
+		if _, found := d.read(store, now); found || store.asked != 3 {
+			t.Errorf("told by a store that is closed: %v, which was asked %d times, want 3", found, store.asked)
+		}
 	}
 }
