@@ -79,9 +79,12 @@ func (h *Header) Repaired() bool {
 	return false
 }
 
-// HasFindings tells whether there is anything to report of the node's messages, or they are Repaired. A stored header keeps
+// HasFindings tells whether there is anything to report of the node's messages, they are Repaired, or it was erased. A stored header keeps
 // the answer, and that of Repaired, as it was when the header was written.
-func (h *Header) HasFindings() bool {
+func (h *Header) HasFindings() bool { return h.Erased != nil || h.marked() }
+
+// marked is HasFindings of what was put.
+func (h *Header) marked() bool {
 	if h.Repaired() {
 		return true
 	}

@@ -104,7 +104,9 @@ func (r RawHeader) ID() (id ID) {
 func (r RawHeader) Repaired() bool { return len(r) > 1 && r[1]&flagRepaired != 0 }
 
 // HasFindings is Header.HasFindings.
-func (r RawHeader) HasFindings() bool { return len(r) > 1 && r[1]&flagFindings != 0 }
+func (r RawHeader) HasFindings() bool {
+	return len(r) > 1 && (r[1]&flagFindings != 0 || r.IsErased())
+}
 
 // IsCompaction tells whether the node is a compaction node.
 func (r RawHeader) IsCompaction() bool { return len(r) > 1 && r[1]&flagCompaction != 0 }

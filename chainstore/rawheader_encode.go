@@ -167,7 +167,7 @@ func (h *Header) appendErased(b []byte) []byte {
 }
 
 func headerFlags(h *Header) byte {
-	return byte(bit(h.Repaired(), flagRepaired) | bit(h.HasFindings(), flagFindings) | bit(len(h.Salt) > 0, flagSalt) |
+	return byte(bit(h.Repaired(), flagRepaired) | bit(h.marked(), flagFindings) | bit(len(h.Salt) > 0, flagSalt) |
 		bit(h.SpawnedFrom != nil, flagSpawned) | bit(h.Covers.Present, flagCompaction) |
 		bit(h.Outcome != runloop.NoOutcome, flagOutcome) | bit(h.hasDetails(), flagDetails) |
 		bit(h.hasExtension(), flagExtension))

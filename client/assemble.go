@@ -20,8 +20,10 @@ type Query struct {
 	// CondenseLast shows a closed last run loop condensed too; only with VIEW_CONVERSATION.
 	CondenseLast bool
 	// After asks for what the view adds to that of this ancestor (the head itself is allowed); see Assembly.BaseID. Not
-	// with VIEW_CONVERSATION.
-	After string
+	// with VIEW_CONVERSATION. AfterErasures is the Assembly.Erasures that the view of that ancestor came with: where nodes of the namespace were
+	// erased since, the whole view comes.
+	After         string
+	AfterErasures int64
 	// LastMessages and LastBytes ask for the end of the view: at most so many messages and bytes, 0 for any number, but at least one
 	// message, and no group of tool calls is parted; see Assembly.Begin and Back. At most 10,000 messages. Not with VIEW_CONVERSATION,
 	// nor with After.
@@ -71,6 +73,8 @@ type Assembly struct {
 	// Etag names the content, for Query.IfNoneMatch; NotModified tells that it is still right, and there are no messages.
 	Etag        string
 	NotModified bool
+	// Erasures is how many calls have erased nodes of the namespace, for Query.AfterErasures.
+	Erasures int64
 	// Counters are the chain's totals.
 	Counters *transcriptv1.ChainCounters
 	// Report tells what was found; nil where not modified.
@@ -171,7 +175,7 @@ func (c *Client) Frames(ctx context.Context, head Ref, q Query) iter.Seq2[*Assem
 // add appends a frame.
 func (a *Assembly) add(frame *Assembly) {
 	if a.HeadID == "" {
-		a.HeadID, a.BaseID, a.Etag = frame.HeadID, frame.BaseID, frame.Etag
+		a.HeadID, a.BaseID, a.Etag, a.Erasures = frame.HeadID, frame.BaseID, frame.Etag, frame.Erasures
 		a.NotModified, a.Counters = frame.NotModified, frame.Counters
 		a.Begin, a.MoreBefore = frame.Begin, frame.MoreBefore
 	}
@@ -189,11 +193,12 @@ type frames struct {
 	begun    bool
 	ended    bool // the report came, or there is none to come
 	verifier *verifier
+	erasures int64 // as the first frame tells
 }
 
 func (c *Client) newFrames(head Ref, q Query) *frames {
 	f := &frames{c: c, req: &transcriptv1.StreamAssembleRequest{
-		Namespace: c.options.namespace, Head: head.ref, View: q.View, AfterId: q.After, IfNoneMatch: q.IfNoneMatch,
+		Namespace: c.options.namespace, Head: head.ref, View: q.View, AfterId: q.After, AfterErasures: q.AfterErasures, IfNoneMatch: q.IfNoneMatch,
 		NodeDetail: q.Detail, Policy: q.Policy, CondenseLast: q.CondenseLast, NodeFacts: q.Facts,
 		LastMessages: q.LastMessages, LastBytes: q.LastBytes, Before: q.Before,
 	}}
@@ -223,7 +228,7 @@ func (f *frames) next(ctx context.Context, raw *rawReply) (*Assembly, error) {
 	}
 	frame := &Assembly{
 		HeadID: m.HeadId, BaseID: m.BaseId, Etag: m.Etag, NotModified: m.NotModified, Counters: m.Counters,
-		Report: m.Report, Nodes: m.Nodes, Begin: m.Begin, MoreBefore: m.HasMoreBefore,
+		Report: m.Report, Nodes: m.Nodes, Begin: m.Begin, MoreBefore: m.HasMoreBefore, Erasures: m.Erasures,
 	}
 	if len(payload) > 0 {
 		frame.payloads = [][]byte{payload}
@@ -245,7 +250,7 @@ func (f *frames) next(ctx context.Context, raw *rawReply) (*Assembly, error) {
 
 // begin judges what the first frame says of the whole.
 func (f *frames) begin(m *transcriptv1.StreamAssembleResponse) error {
-	f.begun = true
+	f.begun, f.erasures = true, m.Erasures
 	switch {
 	case m.HeadId == "":
 		return fault(ErrBadReply, "no head")
@@ -287,9 +292,14 @@ func (f *frames) end(ctx context.Context) error {
 // compares.
 func (f *frames) settle(ctx context.Context, end bool) error {
 	for _, d := range f.verifier.settled(end) {
-		a, err := f.c.Assemble(ctx, ByID(d.id), Query{View: transcriptv1.View_VIEW_FULL, After: d.parent, Verify: true})
+		a, err := f.c.Assemble(ctx, ByID(d.id), Query{
+			View: transcriptv1.View_VIEW_FULL, After: d.parent, AfterErasures: f.erasures, Verify: true,
+		})
 		if err != nil {
 			return err
+		}
+		if a.Erasures != f.erasures {
+			return mismatch(d.id, "nodes of the namespace were erased meanwhile, so that it cannot be compared: read the view again")
 		}
 		if a.BaseID != d.parent {
 			return mismatch(d.id, "it did not come by itself")

@@ -17,12 +17,14 @@ import (
 // Whenever a view is used, so are its bases after it. So a base is always used later than what rests on it, and the
 // least recently used view is never a base.
 type cache struct {
-	mu    sync.Mutex
-	max   int64
-	used  int64
-	order *list.List // of *view, the last used first
-	views map[string]*list.Element
-	named map[string]*view // by alias: a view that its chain begins with
+	mu   sync.Mutex
+	max  int64
+	used int64
+	// erasures is the highest that a view was kept with; those with less are gone.
+	erasures int64
+	order    *list.List // of *view, the last used first
+	views    map[string]*list.Element
+	named    map[string]*view // by alias: a view that its chain begins with
 }
 
 // view is what the effective view of head adds to that of base, or all of it where base is nil. It is immutable, names
@@ -32,6 +34,8 @@ type view struct {
 	base    *view
 	payload []byte
 	names   []string
+	// erasures is how many there were in the namespace, by the reply that it, and its base, came with.
+	erasures int64
 }
 
 // viewOverhead is about what a view costs beside its payload, nameOverhead a name beside its bytes.
@@ -58,10 +62,19 @@ func (c *cache) get(head string) *view {
 }
 
 // put keeps a view, in place of those that were used least recently, and tells whether it is kept. One that with its bases is
-// larger than the cache is not, and drops nothing.
+// larger than the cache is not, and drops nothing. Nor is one that may have what was erased since.
 func (c *cache) put(v *view) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if v.erasures < c.erasures {
+		return false
+	}
+	if v.erasures > c.erasures {
+		for c.order.Len() > 0 {
+			c.drop(c.order.Back())
+		}
+		c.erasures = v.erasures
+	}
 	if e, ok := c.views[v.head]; ok {
 		c.use(e.Value.(*view))
 		return true
@@ -71,7 +84,7 @@ func (c *cache) put(v *view) bool {
 		return false
 	}
 	if v.base != nil && !c.keeps(v.base) { // its base went meanwhile: it has to stand alone
-		v = &view{head: v.head, payload: v.whole(nil)}
+		v = &view{head: v.head, payload: v.whole(nil), erasures: v.erasures}
 	}
 	c.views[v.head] = c.order.PushFront(v)
 	c.used += v.cost()

@@ -46,4 +46,7 @@
 // appends at once exactly one is first, and an append whose reply was lost is known by its node. MayHaveHappened tells whether a call
 // that failed may have taken place; made again on the same Thread (Start, Spawn and Compact: on the same Client) it finds out. Put and PutAll
 // put what they are given. Deterministic leaves salts out.
+//
+// A root without a salt that was erased is refused to everybody who begins with it (ErrPayloadErased). Start and Chat then put theirs with a
+// salt. An append that was erased is not put again: its repeat fails with ErrPayloadErased.
 package client

@@ -160,7 +160,7 @@ func (t *Thread) view(ctx context.Context) (*view, error) {
 func (c *Client) extend(ctx context.Context, head string, held *view) (*view, error) {
 	query := Query{}
 	if held != nil {
-		query.After = held.head
+		query.After, query.AfterErasures = held.head, held.erasures
 	}
 	a, err := c.Assemble(ctx, ByID(head), query)
 	if held != nil && (errors.Is(err, ErrNotAnAncestor) || errors.Is(err, ErrNodeNotFound)) {
@@ -172,7 +172,7 @@ func (c *Client) extend(ctx context.Context, head string, held *view) (*view, er
 	if a.BaseID == "" {
 		held = nil // the whole view came: it replaces what was held
 	}
-	return &view{head: head, base: held, payload: bytes.Join(a.payloads, nil)}, nil
+	return &view{head: head, base: held, payload: bytes.Join(a.payloads, nil), erasures: a.Erasures}, nil
 }
 
 // Append puts messages below the head as one node and moves the alias to it. An assistant message with calls is put

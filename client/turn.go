@@ -59,13 +59,35 @@ func (c *Client) Start(ctx context.Context, turn Turn) (*Thread, error) {
 // putFirst puts the first messages of a conversation, behind a root of system messages where there are some.
 func (c *Client) putFirst(ctx context.Context, system []*transcriptv1.Message, node Node) (*PutResult, error) {
 	if len(system) == 0 {
-		return c.Put(ctx, node)
+		return c.putRoot(ctx, node)
 	}
-	res, err := c.PutAll(ctx, Node{Messages: system}, node)
+	root := Node{Messages: system}
+	res, err := c.PutAll(ctx, root, node)
+	if c.salted(&root, err) {
+		res, err = c.PutAll(ctx, root, node)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return res[1], nil
+}
+
+// putRoot is Put, of a root.
+func (c *Client) putRoot(ctx context.Context, root Node) (*PutResult, error) {
+	res, err := c.Put(ctx, root)
+	if c.salted(&root, err) {
+		return c.Put(ctx, root)
+	}
+	return res, err
+}
+
+// salted gives a root without a salt one, where the equal one that everybody shares was erased.
+func (c *Client) salted(root *Node, err error) bool {
+	if !errors.Is(err, ErrPayloadErased) || root.Salt != nil || c.options.deterministic {
+		return false
+	}
+	root.Salt = newSalt()
+	return true
 }
 
 // begin puts the first node of a thread, whose alias must not exist, or finds it.
@@ -128,7 +150,7 @@ func (c *Client) Chat(ctx context.Context, name string, system ...*transcriptv1.
 		return t, err
 	}
 	t = c.newThread(alias, "")
-	res, err := c.Put(ctx, Node{Messages: system, Aliases: t.aliases(MustNotExist())})
+	res, err := c.putRoot(ctx, Node{Messages: system, Aliases: t.aliases(MustNotExist())})
 	if errors.Is(err, ErrAliasExists) { // somebody else began it meanwhile
 		return c.Open(ctx, alias)
 	}

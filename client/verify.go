@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -69,6 +71,11 @@ func (v *verifier) node(info *transcriptv1.NodeInfo, payload []byte) error {
 	if err := verifyInfo(info, payload); err != nil {
 		return err
 	}
+	if v.view != transcriptv1.View_VIEW_CONVERSATION {
+		if err := verifyMarkers(info, payload); err != nil {
+			return err
+		}
+	}
 	if v.part && v.view == transcriptv1.View_VIEW_FULL {
 		return v.follow(info)
 	}
@@ -86,7 +93,7 @@ func (v *verifier) node(info *transcriptv1.NodeInfo, payload []byte) error {
 	}
 	hidden := info.Envelope.CoversThroughId != "" && info.MessageCount == 0
 	switch {
-	case verbatim(info), hidden:
+	case verbatim(info), erased(info), hidden:
 		return nil
 	case v.view == transcriptv1.View_VIEW_FULL:
 		return mismatch(info.NodeId, "a full view has its messages not as they were put")
@@ -106,7 +113,7 @@ func (v *verifier) follow(info *transcriptv1.NodeInfo) error {
 		return mismatch(info.NodeId, "it comes behind a node that came in part")
 	case compaction && info.MessageCount != 0:
 		return mismatch(info.NodeId, "a full view shows a compaction")
-	case !compaction && !verbatim(info) && v.came != "":
+	case !compaction && !verbatim(info) && !erased(info) && v.came != "":
 		if v.over = v.inner; !v.over {
 			return mismatch(info.NodeId, "it came in part")
 		}
@@ -139,7 +146,7 @@ func (v *verifier) link(info *transcriptv1.NodeInfo) error {
 // compacted goes on behind what the node covers.
 func (v *verifier) compacted(info *transcriptv1.NodeInfo) error {
 	switch {
-	case !verbatim(info):
+	case !verbatim(info) && !erased(info):
 		return mismatch(info.NodeId, "a compaction has its messages not as they were put")
 	case v.spoken:
 		return mismatch(info.NodeId, "what it covers is shown beside it")
@@ -301,8 +308,30 @@ func verifyInfo(info *transcriptv1.NodeInfo, payload []byte) error {
 	return nil
 }
 
+// verifyMarkers verifies that a node that was erased shows markers alone, stubs of the view aside. Of a compaction node nobody can tell which
+// messages were.
+func verifyMarkers(info *transcriptv1.NodeInfo, payload []byte) error {
+	if !erased(info) || info.Envelope.CoversThroughId != "" {
+		return nil
+	}
+	own, err := withoutStubs(payload)
+	if err != nil {
+		return mismatch(info.NodeId, err.Error())
+	}
+	messages, err := decodeMessages(own)
+	if err != nil {
+		return err
+	}
+	for _, m := range messages {
+		if !proto.Equal(m, canonical.ErasedMessage(m)) {
+			return mismatch(info.NodeId, "it is erased, and shows more than a marker")
+		}
+	}
+	return nil
+}
+
 // verifyNode verifies a reply of GetNode: that it is the node asked for, and that envelope, metadata and, unless they
-// were left out, messages hash to its id.
+// were left out, messages hash to its id. Of a node that was erased the digests tell that.
 func verifyNode(req *transcriptv1.GetNodeRequest, res *transcriptv1.GetNodeResponse, payload []byte) error {
 	info := res.Info
 	if info.GetEnvelope() == nil {
@@ -310,6 +339,16 @@ func verifyNode(req *transcriptv1.GetNodeRequest, res *transcriptv1.GetNodeRespo
 	}
 	if asked, ok := req.Node.GetRef().(*transcriptv1.NodeRef_NodeId); ok && !strings.HasPrefix(info.NodeId, asked.NodeId) {
 		return mismatch(info.NodeId, "it is not the one asked for")
+	}
+	byDigest := &transcriptv1.NodeInfo{NodeId: info.NodeId, Envelope: info.Envelope, Content: transcriptv1.NodeContent_NODE_CONTENT_MADE}
+	if erased(info) {
+		if len(res.Metadata.GetEntries()) > 0 {
+			return mismatch(info.NodeId, "it is erased, and has metadata")
+		}
+		if err := verifyMarkers(info, payload); err != nil {
+			return err
+		}
+		return verifyInfo(byDigest, nil)
 	}
 	salt := info.Envelope.Salt
 	var metadata string
@@ -322,7 +361,6 @@ func verifyNode(req *transcriptv1.GetNodeRequest, res *transcriptv1.GetNodeRespo
 	if !req.OmitMessages && encodeID(canonical.PayloadDigest(salt, payload)) != info.Envelope.PayloadDigest {
 		return mismatch(info.NodeId, "its messages have another digest")
 	}
-	byDigest := &transcriptv1.NodeInfo{NodeId: info.NodeId, Envelope: info.Envelope}
 	return verifyInfo(byDigest, nil)
 }
 
@@ -379,4 +417,9 @@ func encodeID(id [32]byte) string { return hex.EncodeToString(id[:]) }
 // the envelope has the digest.
 func verbatim(info *transcriptv1.NodeInfo) bool {
 	return info.Content == transcriptv1.NodeContent_NODE_CONTENT_VERBATIM
+}
+
+// erased tells whether the node was erased.
+func erased(info *transcriptv1.NodeInfo) bool {
+	return info.Content == transcriptv1.NodeContent_NODE_CONTENT_ERASED
 }

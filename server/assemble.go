@@ -26,7 +26,7 @@ func (t *transcripts) assemble(ctx context.Context, req *transcriptv1.AssembleRe
 		return nil, err
 	}
 	view := &transcriptv1.AssembleResponse{
-		HeadId: a.HeadID(), BaseId: a.BaseID(), Etag: a.Etag, NotModified: a.NotModified, Counters: a.Counters(),
+		HeadId: a.HeadID(), BaseId: a.BaseID(), Etag: a.Etag, NotModified: a.NotModified, Counters: a.Counters(), Erasures: a.Erasures(),
 		Report: &transcriptv1.Report{},
 	}
 	view.Begin, view.HasMoreBefore = a.Begin()

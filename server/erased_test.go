@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -77,8 +78,55 @@ func TestPayloadErased(t *testing.T) {
 	found := must[*transcriptv1.GetNodeResponse](r)(r.GetNode(r.ctx(), &transcriptv1.GetNodeRequest{Node: byID(ids[0])}))
 	equal(r, "the salt", len(found.Info.Envelope.Salt), 0)
 	equal(r, "the metadata", len(found.Metadata.GetEntries()), 0)
-	equal(r, "what is told of its messages", found.Info.Content, transcriptv1.NodeContent_NODE_CONTENT_MADE)
+	equal(r, "what is told of its messages", found.Info.Content, transcriptv1.NodeContent_NODE_CONTENT_ERASED)
 	r.clean("")
+}
+
+// TestErasedViews: a view says which messages were erased, it has another name once they were, and whoever may hold them gets all of it.
+func TestErasedViews(t *testing.T) {
+	r := newRig(t)
+	ids := r.chain("chat", user("one"), assistant("two"), user("three"), assistant("four"))
+	view := func(v transcriptv1.View, after string, erasures int64, etag string) *transcriptv1.AssembleResponse {
+		t.Helper()
+		return r.assemble(&Assemble{Head: byAlias("chat"), View: v, AfterId: after, AfterErasures: erasures, IfNoneMatch: etag, NodeDetail: envelopes})
+	}
+	etags := map[transcriptv1.View]string{}
+	for _, v := range []transcriptv1.View{full, effective, conversation} {
+		etags[v] = view(v, "", 0, "").Etag
+		equal(r, "that it is as it was", view(v, "", 0, etags[v]).NotModified, true)
+	}
+	r.erase(ids[0], ids[1])
+	for v, etag := range etags {
+		now := view(v, "", 0, etag)
+		equal(r, "that it is as it was", now.NotModified, false)
+		equal(r, "erasures", now.Erasures, 2)
+		equal(r, "that it is as it was since", view(v, "", 0, now.Etag).NotModified, true)
+		var kinds []transcriptv1.FindingKind
+		for _, f := range now.Report.Findings {
+			kinds = append(kinds, f.Kind)
+			equal(r, "of how many messages", f.Count, 1)
+		}
+		equal(r, "findings", fmt.Sprint(kinds), "[FINDING_KIND_ERASED FINDING_KIND_ERASED]")
+		equal(r, "repairs", now.Report.Repairs, 0)
+		for i, n := range now.Nodes {
+			want := transcriptv1.NodeContent_NODE_CONTENT_VERBATIM
+			if i < 2 {
+				want = transcriptv1.NodeContent_NODE_CONTENT_ERASED
+			}
+			equal(r, "what is told of its messages", n.Content, want)
+		}
+	}
+	for _, v := range []transcriptv1.View{full, effective} {
+		equal(r, "the base of who may hold it", view(v, ids[2], 0, "").BaseId, "")
+		equal(r, "the base of who read after the first", view(v, ids[2], 1, "").BaseId, "")
+		equal(r, "the messages", len(view(v, ids[2], 0, "").Messages), 4)
+		equal(r, "the base of who read since", view(v, ids[2], 2, "").BaseId, ids[2])
+		frames := must[[]*transcriptv1.StreamAssembleResponse](r)(r.frames(&Assemble{Head: byAlias("chat"), View: v, AfterId: ids[2], AfterErasures: 2}))
+		equal(r, "the base of a stream", frames[0].BaseId, ids[2])
+		equal(r, "the erasures of a stream", frames[0].Erasures, 2)
+	}
+	_, err := r.Assemble(r.ctx(), &Assemble{Head: byAlias("chat"), AfterId: ids[2], AfterErasures: -1})
+	r.fails(err, codes.InvalidArgument, "INVALID_FIELD", "after_erasures")
 }
 
 // TestErasedMeanwhile: a compaction is planned again where something was erased, and is given up in the end.

@@ -106,11 +106,8 @@ func foundReply(n *chainstore.FoundNode, omit bool) (*transcriptv1.GetNodeRespon
 		Counters: wire.ChainCounters(h.State.Full.Totals, h.State.Effective.Totals),
 		Info: &transcriptv1.NodeInfo{
 			NodeId: h.ID.String(), MessageCount: int32(len(h.Messages)), SizeBytes: int64(len(n.Payload)),
-			Content: transcriptv1.NodeContent_NODE_CONTENT_VERBATIM, Notes: wire.Notes(h.Messages, details), Envelope: wire.EnvelopeInfo(h, n.Metadata, wire.Links{Parent: n.Parent, Covers: n.Covers}),
+			Content: wire.Content(h, true), Notes: wire.Notes(h.Messages, details), Envelope: wire.EnvelopeInfo(h, n.Metadata, wire.Links{Parent: n.Parent, Covers: n.Covers}),
 		},
-	}
-	if h.Erased != nil {
-		reply.Info.Content = transcriptv1.NodeContent_NODE_CONTENT_MADE
 	}
 	reply.Info.Envelope.PayloadDigest = wire.PayloadDigest(h, n.Payload)
 	reply.Copies = wire.Copies(h)

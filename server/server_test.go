@@ -175,7 +175,7 @@ func (r *rig) assemble(req *Assemble) *transcriptv1.AssembleResponse {
 // frames reads a whole stream for the same request.
 func (r *rig) frames(req *Assemble) ([]*transcriptv1.StreamAssembleResponse, error) {
 	stream, err := r.StreamAssemble(r.ctx(), &transcriptv1.StreamAssembleRequest{
-		Namespace: req.Namespace, Head: req.Head, View: req.View, AfterId: req.AfterId, IfNoneMatch: req.IfNoneMatch,
+		Namespace: req.Namespace, Head: req.Head, View: req.View, AfterId: req.AfterId, AfterErasures: req.AfterErasures, IfNoneMatch: req.IfNoneMatch,
 		NodeDetail: req.NodeDetail, NodeFacts: req.NodeFacts,
 	})
 	if err != nil {

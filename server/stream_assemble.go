@@ -18,7 +18,7 @@ func (t *transcripts) StreamAssemble(req *transcriptv1.StreamAssembleRequest, ou
 		return err
 	}
 	w := &frames.Writer{Out: out, First: &transcriptv1.StreamAssembleResponse{
-		HeadId: a.HeadID(), BaseId: a.BaseID(), Etag: a.Etag, NotModified: a.NotModified, Counters: a.Counters(),
+		HeadId: a.HeadID(), BaseId: a.BaseID(), Etag: a.Etag, NotModified: a.NotModified, Counters: a.Counters(), Erasures: a.Erasures(),
 	}}
 	w.First.Begin, w.First.HasMoreBefore = a.Begin()
 	if a.NotModified {

@@ -26,8 +26,11 @@ func (s *Store) Receipt(ctx context.Context, namespace string, id chainstore.ID)
 	return receipt, err
 }
 
-// Erasures reads the counters; see chainstore.Eraser.
+// Erasures reads the counters, of a store in which anything was erased; see chainstore.Eraser.
 func (s *Store) Erasures(ctx context.Context, namespace string) (erasures uint64, err error) {
+	if !s.source.Header.Load().Has(layout.FeatureErasure) {
+		return 0, ctx.Err()
+	}
 	err = s.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {
 		c, err := v.Counters()
 		erasures = c.Erasures

@@ -322,6 +322,10 @@ const (
 	NodeContent_NODE_CONTENT_VERBATIM NodeContent = 1
 	// The server changed them: it left messages out, cut or replaced them, or added stubs.
 	NodeContent_NODE_CONTENT_MADE NodeContent = 2
+	// The node was erased. In place of each message that was erased stands a marker: a message with the same role, state, call ids and
+	// names, whose one text is "[erased]". On a compaction node other messages stay. The envelope has the digests of what was erased,
+	// and no salt, and there is no metadata. The view may have changed the messages, too.
+	NodeContent_NODE_CONTENT_ERASED NodeContent = 3
 )
 
 // Enum value maps for NodeContent.
@@ -330,11 +334,13 @@ var (
 		0: "NODE_CONTENT_UNSPECIFIED",
 		1: "NODE_CONTENT_VERBATIM",
 		2: "NODE_CONTENT_MADE",
+		3: "NODE_CONTENT_ERASED",
 	}
 	NodeContent_value = map[string]int32{
 		"NODE_CONTENT_UNSPECIFIED": 0,
 		"NODE_CONTENT_VERBATIM":    1,
 		"NODE_CONTENT_MADE":        2,
+		"NODE_CONTENT_ERASED":      3,
 	}
 )
 
@@ -387,6 +393,8 @@ const (
 	FindingKind_FINDING_KIND_INTERRUPTED_LOOP FindingKind = 6
 	// The first assistant or TOOL message of a chain that has no user message before it.
 	FindingKind_FINDING_KIND_LEAD_IN FindingKind = 7
+	// Messages that were erased: those of a node that this response has. The index is that of the first one.
+	FindingKind_FINDING_KIND_ERASED FindingKind = 8
 )
 
 // Enum value maps for FindingKind.
@@ -400,6 +408,7 @@ var (
 		5: "FINDING_KIND_DUPLICATE_CALL_ID",
 		6: "FINDING_KIND_INTERRUPTED_LOOP",
 		7: "FINDING_KIND_LEAD_IN",
+		8: "FINDING_KIND_ERASED",
 	}
 	FindingKind_value = map[string]int32{
 		"FINDING_KIND_UNSPECIFIED":       0,
@@ -410,6 +419,7 @@ var (
 		"FINDING_KIND_DUPLICATE_CALL_ID": 5,
 		"FINDING_KIND_INTERRUPTED_LOOP":  6,
 		"FINDING_KIND_LEAD_IN":           7,
+		"FINDING_KIND_ERASED":            8,
 	}
 )
 
@@ -3879,7 +3889,8 @@ type AssembleRequest struct {
 	// view adds to the view of this node. Empty: the whole view. Not allowed with VIEW_CONVERSATION.
 	//
 	// If a compaction lies between the two nodes, the effective view of the head does not continue that of the
-	// ancestor. The response then has the whole view, and no `base_id`.
+	// ancestor. The response then has the whole view, and no `base_id`. So it does if nodes of the namespace were
+	// erased since: see `after_erasures`.
 	AfterId string `protobuf:"bytes,4,opt,name=after_id,json=afterId,proto3" json:"after_id,omitempty"`
 	// The etag of the view that the client has: at most 256 bytes. If the view has not changed, the response
 	// has `not_modified` and no messages. Allowed with and without `after_id`.
@@ -3907,7 +3918,10 @@ type AssembleRequest struct {
 	// A message of the view. The response has the end of what comes before this message, with the stubs due
 	// before it. Only with `last_messages` or `last_bytes`. To read the page before, send `begin` of the
 	// response here and its `head_id` as `head`.
-	Before        *MessagePlace `protobuf:"bytes,12,opt,name=before,proto3" json:"before,omitempty"`
+	Before *MessagePlace `protobuf:"bytes,12,opt,name=before,proto3" json:"before,omitempty"`
+	// With `after_id`: `erasures` of the response that the client's view of that node came with. If more took place, the client
+	// may hold what was erased, and the response has the whole view. Not negative.
+	AfterErasures int64 `protobuf:"varint,13,opt,name=after_erasures,json=afterErasures,proto3" json:"after_erasures,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4024,6 +4038,13 @@ func (x *AssembleRequest) GetBefore() *MessagePlace {
 		return x.Before
 	}
 	return nil
+}
+
+func (x *AssembleRequest) GetAfterErasures() int64 {
+	if x != nil {
+		return x.AfterErasures
+	}
+	return 0
 }
 
 // A node of a response. The messages of the response belong to its nodes in order: the first `message_count`
@@ -4257,7 +4278,7 @@ type Finding struct {
 	NodeId string `protobuf:"bytes,2,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
 	// The index of the message among the messages of its node, from 0.
 	MessageIndex int32 `protobuf:"varint,3,opt,name=message_index,json=messageIndex,proto3" json:"message_index,omitempty"`
-	// The number of calls for UNANSWERED_CALL and DUPLICATE_CALL_ID, otherwise 1.
+	// The number of calls for UNANSWERED_CALL and DUPLICATE_CALL_ID, of messages for ERASED, otherwise 1.
 	Count         int32 `protobuf:"varint,4,opt,name=count,proto3" json:"count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4622,8 +4643,8 @@ type AssembleResponse struct {
 	// messages are the requested part of the view.
 	BaseId string `protobuf:"bytes,3,opt,name=base_id,json=baseId,proto3" json:"base_id,omitempty"`
 	// The name of the view that the client has after it applies this response. Send it as `if_none_match`. It
-	// depends on head, view, policy, `node_detail`, `node_facts`, `last_messages`, `last_bytes`, `before` and
-	// the server's version of view building. It does not depend on `after_id`.
+	// depends on head, view, policy, `node_detail`, `node_facts`, `last_messages`, `last_bytes`, `before`,
+	// `erasures` and the server's version of view building. It does not depend on `after_id`.
 	Etag string `protobuf:"bytes,4,opt,name=etag,proto3" json:"etag,omitempty"`
 	// Whether the client's view is current. If true, there are no messages and no nodes, the report is empty,
 	// and `base_id` repeats `after_id`.
@@ -4641,6 +4662,8 @@ type AssembleResponse struct {
 	Begin *MessagePlace `protobuf:"bytes,9,opt,name=begin,proto3" json:"begin,omitempty"`
 	// Whether the view has messages before this response. Set with `last_messages` or `last_bytes`.
 	HasMoreBefore bool `protobuf:"varint,10,opt,name=has_more_before,json=hasMoreBefore,proto3" json:"has_more_before,omitempty"`
+	// How many calls have erased nodes of the namespace, when the view was found. Send it as `after_erasures`.
+	Erasures      int64 `protobuf:"varint,11,opt,name=erasures,proto3" json:"erasures,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4745,6 +4768,13 @@ func (x *AssembleResponse) GetHasMoreBefore() bool {
 	return false
 }
 
+func (x *AssembleResponse) GetErasures() int64 {
+	if x != nil {
+		return x.Erasures
+	}
+	return 0
+}
+
 // Request of StreamAssemble. All fields are as in AssembleRequest.
 type StreamAssembleRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -4771,7 +4801,9 @@ type StreamAssembleRequest struct {
 	// As in AssembleRequest.
 	LastBytes int32 `protobuf:"varint,11,opt,name=last_bytes,json=lastBytes,proto3" json:"last_bytes,omitempty"`
 	// As in AssembleRequest.
-	Before        *MessagePlace `protobuf:"bytes,12,opt,name=before,proto3" json:"before,omitempty"`
+	Before *MessagePlace `protobuf:"bytes,12,opt,name=before,proto3" json:"before,omitempty"`
+	// As in AssembleRequest.
+	AfterErasures int64 `protobuf:"varint,13,opt,name=after_erasures,json=afterErasures,proto3" json:"after_erasures,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4890,6 +4922,13 @@ func (x *StreamAssembleRequest) GetBefore() *MessagePlace {
 	return nil
 }
 
+func (x *StreamAssembleRequest) GetAfterErasures() int64 {
+	if x != nil {
+		return x.AfterErasures
+	}
+	return 0
+}
+
 // One frame of StreamAssemble: the messages of whole nodes. The fields are those of AssembleResponse. The
 // messages of all frames in order are the messages of that response.
 //
@@ -4918,6 +4957,8 @@ type StreamAssembleResponse struct {
 	Begin *MessagePlace `protobuf:"bytes,9,opt,name=begin,proto3" json:"begin,omitempty"`
 	// First frame only: as in AssembleResponse.
 	HasMoreBefore bool `protobuf:"varint,10,opt,name=has_more_before,json=hasMoreBefore,proto3" json:"has_more_before,omitempty"`
+	// First frame only: as in AssembleResponse.
+	Erasures      int64 `protobuf:"varint,11,opt,name=erasures,proto3" json:"erasures,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5020,6 +5061,13 @@ func (x *StreamAssembleResponse) GetHasMoreBefore() bool {
 		return x.HasMoreBefore
 	}
 	return false
+}
+
+func (x *StreamAssembleResponse) GetErasures() int64 {
+	if x != nil {
+		return x.Erasures
+	}
+	return 0
 }
 
 // Request of GetNode.
@@ -9830,7 +9878,7 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x10_clear_argumentsB\x11\n" +
 	"\x0f_cached_percent\"0\n" +
 	"\tNodeFacts\x12#\n" +
-	"\rmetadata_keys\x18\x01 \x03(\tR\fmetadataKeys\"\x85\x04\n" +
+	"\rmetadata_keys\x18\x01 \x03(\tR\fmetadataKeys\"\xac\x04\n" +
 	"\x0fAssembleRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12*\n" +
 	"\x04head\x18\x02 \x01(\v2\x16.transcript.v1.NodeRefR\x04head\x12'\n" +
@@ -9847,7 +9895,8 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	" \x01(\x05R\flastMessages\x12\x1d\n" +
 	"\n" +
 	"last_bytes\x18\v \x01(\x05R\tlastBytes\x123\n" +
-	"\x06before\x18\f \x01(\v2\x1b.transcript.v1.MessagePlaceR\x06before\"\xac\x03\n" +
+	"\x06before\x18\f \x01(\v2\x1b.transcript.v1.MessagePlaceR\x06before\x12%\n" +
+	"\x0eafter_erasures\x18\r \x01(\x03R\rafterErasures\"\xac\x03\n" +
 	"\bNodeInfo\x12\x17\n" +
 	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12#\n" +
 	"\rmessage_count\x18\x02 \x01(\x05R\fmessageCount\x12\x1d\n" +
@@ -9894,7 +9943,7 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x06Window\x12\x17\n" +
 	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12#\n" +
 	"\rmessage_index\x18\x02 \x01(\x05R\fmessageIndex\x12\x1b\n" +
-	"\trun_loops\x18\x03 \x01(\x05R\brunLoops\"\xa2\x03\n" +
+	"\trun_loops\x18\x03 \x01(\x05R\brunLoops\"\xbe\x03\n" +
 	"\x10AssembleResponse\x122\n" +
 	"\bmessages\x18\x01 \x03(\v2\x16.transcript.v1.MessageR\bmessages\x12\x17\n" +
 	"\ahead_id\x18\x02 \x01(\tR\x06headId\x12\x17\n" +
@@ -9906,7 +9955,8 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x05nodes\x18\b \x03(\v2\x17.transcript.v1.NodeInfoR\x05nodes\x121\n" +
 	"\x05begin\x18\t \x01(\v2\x1b.transcript.v1.MessagePlaceR\x05begin\x12&\n" +
 	"\x0fhas_more_before\x18\n" +
-	" \x01(\bR\rhasMoreBefore\"\x8b\x04\n" +
+	" \x01(\bR\rhasMoreBefore\x12\x1a\n" +
+	"\berasures\x18\v \x01(\x03R\berasures\"\xb2\x04\n" +
 	"\x15StreamAssembleRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12*\n" +
 	"\x04head\x18\x02 \x01(\v2\x16.transcript.v1.NodeRefR\x04head\x12'\n" +
@@ -9923,7 +9973,8 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	" \x01(\x05R\flastMessages\x12\x1d\n" +
 	"\n" +
 	"last_bytes\x18\v \x01(\x05R\tlastBytes\x123\n" +
-	"\x06before\x18\f \x01(\v2\x1b.transcript.v1.MessagePlaceR\x06before\"\xa8\x03\n" +
+	"\x06before\x18\f \x01(\v2\x1b.transcript.v1.MessagePlaceR\x06before\x12%\n" +
+	"\x0eafter_erasures\x18\r \x01(\x03R\rafterErasures\"\xc4\x03\n" +
 	"\x16StreamAssembleResponse\x122\n" +
 	"\bmessages\x18\x01 \x03(\v2\x16.transcript.v1.MessageR\bmessages\x12\x17\n" +
 	"\ahead_id\x18\x02 \x01(\tR\x06headId\x12\x17\n" +
@@ -9935,7 +9986,8 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x05nodes\x18\b \x03(\v2\x17.transcript.v1.NodeInfoR\x05nodes\x121\n" +
 	"\x05begin\x18\t \x01(\v2\x1b.transcript.v1.MessagePlaceR\x05begin\x12&\n" +
 	"\x0fhas_more_before\x18\n" +
-	" \x01(\bR\rhasMoreBefore\"\x7f\n" +
+	" \x01(\bR\rhasMoreBefore\x12\x1a\n" +
+	"\berasures\x18\v \x01(\x03R\berasures\"\x7f\n" +
 	"\x0eGetNodeRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12*\n" +
 	"\x04node\x18\x02 \x01(\v2\x16.transcript.v1.NodeRefR\x04node\x12#\n" +
@@ -10397,11 +10449,12 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"NodeDetail\x12\x1b\n" +
 	"\x17NODE_DETAIL_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fNODE_DETAIL_IDS\x10\x01\x12\x19\n" +
-	"\x15NODE_DETAIL_ENVELOPES\x10\x02*]\n" +
+	"\x15NODE_DETAIL_ENVELOPES\x10\x02*v\n" +
 	"\vNodeContent\x12\x1c\n" +
 	"\x18NODE_CONTENT_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15NODE_CONTENT_VERBATIM\x10\x01\x12\x15\n" +
-	"\x11NODE_CONTENT_MADE\x10\x02*\x8f\x02\n" +
+	"\x11NODE_CONTENT_MADE\x10\x02\x12\x17\n" +
+	"\x13NODE_CONTENT_ERASED\x10\x03*\xa8\x02\n" +
 	"\vFindingKind\x12\x1c\n" +
 	"\x18FINDING_KIND_UNSPECIFIED\x10\x00\x12!\n" +
 	"\x1dFINDING_KIND_DUPLICATE_RESULT\x10\x01\x12\x1c\n" +
@@ -10410,7 +10463,8 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x1cFINDING_KIND_UNANSWERED_CALL\x10\x04\x12\"\n" +
 	"\x1eFINDING_KIND_DUPLICATE_CALL_ID\x10\x05\x12!\n" +
 	"\x1dFINDING_KIND_INTERRUPTED_LOOP\x10\x06\x12\x18\n" +
-	"\x14FINDING_KIND_LEAD_IN\x10\a*k\n" +
+	"\x14FINDING_KIND_LEAD_IN\x10\a\x12\x17\n" +
+	"\x13FINDING_KIND_ERASED\x10\b*k\n" +
 	"\tLoopPhase\x12\x1a\n" +
 	"\x16LOOP_PHASE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10LOOP_PHASE_ASKED\x10\x01\x12\x16\n" +

@@ -6,7 +6,9 @@ package chainview
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
+	"math"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
@@ -24,6 +26,7 @@ type Request interface {
 	GetHead() *transcriptv1.NodeRef
 	GetView() transcriptv1.View
 	GetAfterId() string
+	GetAfterErasures() int64
 	GetIfNoneMatch() string
 	GetNodeDetail() transcriptv1.NodeDetail
 	GetPolicy() *transcriptv1.Policy
@@ -51,6 +54,8 @@ type Assembly struct {
 	last *last
 	// after is what the caller asks to go on from; base is the same where the reply does; else it is the whole view.
 	after, base *chainstore.ID
+	// erasures counts those of the namespace, as of before the chain was found.
+	erasures uint64
 	// Etag names the view of the head and what is told of nodes, and neither the reply nor its base: it is what the
 	// caller holds once it has applied the reply, so a caller who asks for what comes after a node, and one who asks
 	// for everything, are both told not_modified where they hold that already.
@@ -85,13 +90,17 @@ func Open(ctx context.Context, store chainstore.Store, req Request) (*Assembly, 
 	if a.last, err = parseLast(req); err != nil {
 		return nil, err
 	}
-	if err := a.openChain(ctx, store, wire.Namespace(req.GetNamespace()), head); err != nil {
+	namespace := wire.Namespace(req.GetNamespace())
+	if a.erasures, err = store.Erasures(ctx, namespace); err != nil {
+		return nil, err
+	}
+	if err := a.openChain(ctx, store, namespace, head); err != nil {
 		return nil, err
 	}
 	if req.GetView() == transcriptv1.View_VIEW_CONVERSATION {
 		err = a.openConversation(ctx, policy, req.GetCondenseLast())
 	} else {
-		a.openWhole()
+		a.openWhole(uint64(req.GetAfterErasures()) == a.erasures)
 	}
 	a.NotModified = a.Etag == req.GetIfNoneMatch()
 	switch {
@@ -130,6 +139,8 @@ func checkOptions(req Request) error {
 	switch {
 	case req.GetNodeFacts() != nil && req.GetNodeDetail() == transcriptv1.NodeDetail_NODE_DETAIL_UNSPECIFIED:
 		return wire.InvalidField("node_facts", "must be absent without node_detail")
+	case req.GetAfterErasures() < 0:
+		return wire.InvalidField("after_erasures", "must not be negative")
 	case len(req.GetIfNoneMatch()) > MaxEtag:
 		return wire.OverLimit("if_none_match", "must be the etag of a reply, at most %d bytes", MaxEtag)
 	case conversation && req.GetAfterId() != "":
@@ -143,11 +154,14 @@ func checkOptions(req Request) error {
 }
 
 // openWhole finds how the full or the effective view lies. Behind a compaction that the caller does not know, the
-// effective view is another, and the whole of it is the reply.
-func (a *Assembly) openWhole() {
+// effective view is another, and the whole of it is the reply. So it is where the caller may hold what was erased, which current denies.
+func (a *Assembly) openWhole(current bool) {
 	a.Etag = a.etag()
 	link := a.Chain.Head().Compaction
-	if a.base = a.after; a.Full || !link.Present || a.base != nil && link.Seq <= a.Chain.After() {
+	if current {
+		a.base = a.after
+	}
+	if a.Full || !link.Present || a.base != nil && link.Seq <= a.Chain.After() {
 		return
 	}
 	a.base, a.view = nil, OpenEffective(a.Chain)
@@ -161,13 +175,20 @@ func (a *Assembly) etag() string {
 	}
 	head := a.Chain.Head().ID
 	b := append([]byte{assemblerVersion, view, byte(a.detail)}, head[:]...)
-	return hashEtag(a.last.appendKey(a.facts.AppendKey(b)))
+	return a.hashEtag(a.last.appendKey(a.facts.AppendKey(b)))
 }
 
-func hashEtag(of []byte) string {
+// hashEtag is an etag, which also names the erasures; mostly there are none.
+func (a *Assembly) hashEtag(of []byte) string {
+	if a.erasures > 0 {
+		of = binary.AppendUvarint(append(of, "erasures"...), a.erasures)
+	}
 	sum := sha256.Sum256(append([]byte("transcript.etag.v1\x00"), of...))
 	return hex.EncodeToString(sum[:16])
 }
+
+// Erasures counts those of the namespace.
+func (a *Assembly) Erasures() int64 { return int64(min(a.erasures, math.MaxInt64)) }
 
 // spans are the rows of the reply, in its order.
 func (a *Assembly) spans() []chainstore.Span {

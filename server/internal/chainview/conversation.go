@@ -35,7 +35,7 @@ func (a *Assembly) openConversation(ctx context.Context, policy compaction.Polic
 	}
 	c := &conversation{view: view, policy: policy, plan: plan}
 	c.spans = joined(append(view.preambleSpans(), view.shown(plan, a.Chain.Head().Seq)...))
-	a.conversation, a.Etag = c, c.etag(a.detail, a.facts, condenseLast)
+	a.conversation, a.Etag = c, a.hashEtag(c.etagOf(a.detail, a.facts, condenseLast))
 	return nil
 }
 
@@ -55,8 +55,8 @@ func (e *Effective) converse(ctx context.Context, policy compaction.Policy, cond
 	return e.planFrom(ctx, compaction.NewPlanner(o), w)
 }
 
-// etag names the view.
-func (c *conversation) etag(detail transcriptv1.NodeDetail, facts *wire.NodeFacts, condenseLast bool) string {
+// etagOf is what the etag of the view is of.
+func (c *conversation) etagOf(detail transcriptv1.NodeDetail, facts *wire.NodeFacts, condenseLast bool) []byte {
 	b := []byte{assemblerVersion, 'c', byte(detail), byte(boolToInt(condenseLast)), byte(boolToInt(c.policy.TraceRequests)), byte(boolToInt(c.policy.OmitLeftOutLine))}
 	p := &c.policy
 	for _, n := range []int64{
@@ -71,7 +71,7 @@ func (c *conversation) etag(detail transcriptv1.NodeDetail, facts *wire.NodeFact
 		b = append(binary.AppendUvarint(b, uint64(len(name))), name...)
 	}
 	head := c.view.chain.Head().ID
-	return hashEtag(facts.AppendKey(append(b, head[:]...)))
+	return facts.AppendKey(append(b, head[:]...))
 }
 
 // hasLines tells whether results become lines, so that their calls have to be known.

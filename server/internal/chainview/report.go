@@ -61,6 +61,7 @@ func (r *Report) Join(behind *Report) *Report {
 // find adds what the marks of a node's messages tell, from one through the one before another. Behind a compaction, and in its copies, no
 // lead-in begins in the full view: a loop has begun in what it covers.
 func (r *Report) find(h *chainstore.Header, from, through int) {
+	r.findErased(h, from, through)
 	for i := from; i < through; i++ {
 		r.add(h, i, transcriptv1.FindingKind_FINDING_KIND_UNANSWERED_CALL, len(h.Messages[i].Mark.Stubs))
 		r.findAt(h, i)
@@ -73,6 +74,7 @@ func (r *Report) findIn(p *slots) {
 		r.find(p.h, p.from, p.through)
 		return
 	}
+	r.findErased(p.h, p.from, p.through)
 	for i := p.from; i < p.through; i++ {
 		r.add(p.h, i, transcriptv1.FindingKind_FINDING_KIND_UNANSWERED_CALL, len(p.stubs(i)))
 		r.findAt(p.h, i)
@@ -80,6 +82,20 @@ func (r *Report) findIn(p *slots) {
 	if p.ends {
 		r.add(p.h, p.through, transcriptv1.FindingKind_FINDING_KIND_UNANSWERED_CALL, len(p.stubs(p.through)))
 	}
+}
+
+// findErased adds that messages were erased.
+func (r *Report) findErased(h *chainstore.Header, from, through int) {
+	first, count := 0, 0
+	for i := from; i < through; i++ {
+		if h.Messages[i].Was == 0 {
+			continue
+		}
+		if count++; count == 1 {
+			first = i
+		}
+	}
+	r.add(h, first, transcriptv1.FindingKind_FINDING_KIND_ERASED, count)
 }
 
 // findAt adds what the mark of a message tells, but for calls without a result.

@@ -18,9 +18,8 @@ func (s *splicer) info(row *chainstore.Row, h *chainstore.Header, p *part) (*tra
 	if !s.wantsInfo() {
 		return nil, nil
 	}
-	verbatim := p.verbatim && h.Erased == nil
 	info := &transcriptv1.NodeInfo{
-		NodeId: h.ID.String(), MessageCount: int32(p.messages), SizeBytes: int64(p.bytes), Content: content(verbatim),
+		NodeId: h.ID.String(), MessageCount: int32(p.messages), SizeBytes: int64(p.bytes), Content: wire.Content(h, p.verbatim),
 		Notes: p.notes,
 	}
 	if err := s.facts.Tell(info, h, row.Metadata); err != nil || s.detail != transcriptv1.NodeDetail_NODE_DETAIL_ENVELOPES {
@@ -33,18 +32,10 @@ func (s *splicer) info(row *chainstore.Row, h *chainstore.Header, p *part) (*tra
 	if h.Covers.Present {
 		s.link(h.Covers.Seq, &info.Envelope.CoversThroughId)
 	}
-	if !verbatim {
+	if info.Content != transcriptv1.NodeContent_NODE_CONTENT_VERBATIM {
 		info.Envelope.PayloadDigest = wire.PayloadDigest(h, row.Payload)
 	}
 	return info, nil
-}
-
-// content is how a part's messages stand to those that the node was put with.
-func content(verbatim bool) transcriptv1.NodeContent {
-	if verbatim {
-		return transcriptv1.NodeContent_NODE_CONTENT_VERBATIM
-	}
-	return transcriptv1.NodeContent_NODE_CONTENT_MADE
 }
 
 // unnamed is a link whose id no row that was seen has told.

@@ -34,6 +34,18 @@ func EnvelopeInfo(h *chainstore.Header, metadata []byte, l Links) *transcriptv1.
 	return e
 }
 
+// Content is how messages of a node that a reply has stand to those that it was put with: verbatim says that they are those that are stored.
+func Content(h *chainstore.Header, verbatim bool) transcriptv1.NodeContent {
+	switch {
+	case h.Erased != nil:
+		return transcriptv1.NodeContent_NODE_CONTENT_ERASED
+	case verbatim:
+		return transcriptv1.NodeContent_NODE_CONTENT_VERBATIM
+	default:
+		return transcriptv1.NodeContent_NODE_CONTENT_MADE
+	}
+}
+
 // PayloadDigest is a payload's digest in hex; of a node that was erased that from before.
 func PayloadDigest(h *chainstore.Header, payload []byte) string {
 	if h.Erased != nil {

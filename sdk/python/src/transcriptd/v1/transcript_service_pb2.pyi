@@ -52,6 +52,7 @@ class NodeContent(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     NODE_CONTENT_UNSPECIFIED: _ClassVar[NodeContent]
     NODE_CONTENT_VERBATIM: _ClassVar[NodeContent]
     NODE_CONTENT_MADE: _ClassVar[NodeContent]
+    NODE_CONTENT_ERASED: _ClassVar[NodeContent]
 
 class FindingKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -63,6 +64,7 @@ class FindingKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     FINDING_KIND_DUPLICATE_CALL_ID: _ClassVar[FindingKind]
     FINDING_KIND_INTERRUPTED_LOOP: _ClassVar[FindingKind]
     FINDING_KIND_LEAD_IN: _ClassVar[FindingKind]
+    FINDING_KIND_ERASED: _ClassVar[FindingKind]
 
 class LoopPhase(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -142,6 +144,7 @@ NODE_DETAIL_ENVELOPES: NodeDetail
 NODE_CONTENT_UNSPECIFIED: NodeContent
 NODE_CONTENT_VERBATIM: NodeContent
 NODE_CONTENT_MADE: NodeContent
+NODE_CONTENT_ERASED: NodeContent
 FINDING_KIND_UNSPECIFIED: FindingKind
 FINDING_KIND_DUPLICATE_RESULT: FindingKind
 FINDING_KIND_LATE_RESULT: FindingKind
@@ -150,6 +153,7 @@ FINDING_KIND_UNANSWERED_CALL: FindingKind
 FINDING_KIND_DUPLICATE_CALL_ID: FindingKind
 FINDING_KIND_INTERRUPTED_LOOP: FindingKind
 FINDING_KIND_LEAD_IN: FindingKind
+FINDING_KIND_ERASED: FindingKind
 LOOP_PHASE_UNSPECIFIED: LoopPhase
 LOOP_PHASE_ASKED: LoopPhase
 LOOP_PHASE_WORKING: LoopPhase
@@ -652,7 +656,7 @@ class NodeFacts(_message.Message):
     def __init__(self, metadata_keys: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class AssembleRequest(_message.Message):
-    __slots__ = ("namespace", "head", "view", "after_id", "if_none_match", "node_detail", "policy", "condense_last", "node_facts", "last_messages", "last_bytes", "before")
+    __slots__ = ("namespace", "head", "view", "after_id", "if_none_match", "node_detail", "policy", "condense_last", "node_facts", "last_messages", "last_bytes", "before", "after_erasures")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     HEAD_FIELD_NUMBER: _ClassVar[int]
     VIEW_FIELD_NUMBER: _ClassVar[int]
@@ -665,6 +669,7 @@ class AssembleRequest(_message.Message):
     LAST_MESSAGES_FIELD_NUMBER: _ClassVar[int]
     LAST_BYTES_FIELD_NUMBER: _ClassVar[int]
     BEFORE_FIELD_NUMBER: _ClassVar[int]
+    AFTER_ERASURES_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     head: NodeRef
     view: View
@@ -677,7 +682,8 @@ class AssembleRequest(_message.Message):
     last_messages: int
     last_bytes: int
     before: MessagePlace
-    def __init__(self, namespace: _Optional[str] = ..., head: _Optional[_Union[NodeRef, _Mapping]] = ..., view: _Optional[_Union[View, str]] = ..., after_id: _Optional[str] = ..., if_none_match: _Optional[str] = ..., node_detail: _Optional[_Union[NodeDetail, str]] = ..., policy: _Optional[_Union[Policy, _Mapping]] = ..., condense_last: bool = ..., node_facts: _Optional[_Union[NodeFacts, _Mapping]] = ..., last_messages: _Optional[int] = ..., last_bytes: _Optional[int] = ..., before: _Optional[_Union[MessagePlace, _Mapping]] = ...) -> None: ...
+    after_erasures: int
+    def __init__(self, namespace: _Optional[str] = ..., head: _Optional[_Union[NodeRef, _Mapping]] = ..., view: _Optional[_Union[View, str]] = ..., after_id: _Optional[str] = ..., if_none_match: _Optional[str] = ..., node_detail: _Optional[_Union[NodeDetail, str]] = ..., policy: _Optional[_Union[Policy, _Mapping]] = ..., condense_last: bool = ..., node_facts: _Optional[_Union[NodeFacts, _Mapping]] = ..., last_messages: _Optional[int] = ..., last_bytes: _Optional[int] = ..., before: _Optional[_Union[MessagePlace, _Mapping]] = ..., after_erasures: _Optional[int] = ...) -> None: ...
 
 class NodeInfo(_message.Message):
     __slots__ = ("node_id", "message_count", "size_bytes", "content", "notes", "envelope", "first_put_at", "metadata", "has_more_metadata")
@@ -780,7 +786,7 @@ class Window(_message.Message):
     def __init__(self, node_id: _Optional[str] = ..., message_index: _Optional[int] = ..., run_loops: _Optional[int] = ...) -> None: ...
 
 class AssembleResponse(_message.Message):
-    __slots__ = ("messages", "head_id", "base_id", "etag", "not_modified", "counters", "report", "nodes", "begin", "has_more_before")
+    __slots__ = ("messages", "head_id", "base_id", "etag", "not_modified", "counters", "report", "nodes", "begin", "has_more_before", "erasures")
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
     HEAD_ID_FIELD_NUMBER: _ClassVar[int]
     BASE_ID_FIELD_NUMBER: _ClassVar[int]
@@ -791,6 +797,7 @@ class AssembleResponse(_message.Message):
     NODES_FIELD_NUMBER: _ClassVar[int]
     BEGIN_FIELD_NUMBER: _ClassVar[int]
     HAS_MORE_BEFORE_FIELD_NUMBER: _ClassVar[int]
+    ERASURES_FIELD_NUMBER: _ClassVar[int]
     messages: _containers.RepeatedCompositeFieldContainer[_message_pb2.Message]
     head_id: str
     base_id: str
@@ -801,10 +808,11 @@ class AssembleResponse(_message.Message):
     nodes: _containers.RepeatedCompositeFieldContainer[NodeInfo]
     begin: MessagePlace
     has_more_before: bool
-    def __init__(self, messages: _Optional[_Iterable[_Union[_message_pb2.Message, _Mapping]]] = ..., head_id: _Optional[str] = ..., base_id: _Optional[str] = ..., etag: _Optional[str] = ..., not_modified: bool = ..., counters: _Optional[_Union[ChainCounters, _Mapping]] = ..., report: _Optional[_Union[Report, _Mapping]] = ..., nodes: _Optional[_Iterable[_Union[NodeInfo, _Mapping]]] = ..., begin: _Optional[_Union[MessagePlace, _Mapping]] = ..., has_more_before: bool = ...) -> None: ...
+    erasures: int
+    def __init__(self, messages: _Optional[_Iterable[_Union[_message_pb2.Message, _Mapping]]] = ..., head_id: _Optional[str] = ..., base_id: _Optional[str] = ..., etag: _Optional[str] = ..., not_modified: bool = ..., counters: _Optional[_Union[ChainCounters, _Mapping]] = ..., report: _Optional[_Union[Report, _Mapping]] = ..., nodes: _Optional[_Iterable[_Union[NodeInfo, _Mapping]]] = ..., begin: _Optional[_Union[MessagePlace, _Mapping]] = ..., has_more_before: bool = ..., erasures: _Optional[int] = ...) -> None: ...
 
 class StreamAssembleRequest(_message.Message):
-    __slots__ = ("namespace", "head", "view", "after_id", "if_none_match", "node_detail", "policy", "condense_last", "node_facts", "last_messages", "last_bytes", "before")
+    __slots__ = ("namespace", "head", "view", "after_id", "if_none_match", "node_detail", "policy", "condense_last", "node_facts", "last_messages", "last_bytes", "before", "after_erasures")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     HEAD_FIELD_NUMBER: _ClassVar[int]
     VIEW_FIELD_NUMBER: _ClassVar[int]
@@ -817,6 +825,7 @@ class StreamAssembleRequest(_message.Message):
     LAST_MESSAGES_FIELD_NUMBER: _ClassVar[int]
     LAST_BYTES_FIELD_NUMBER: _ClassVar[int]
     BEFORE_FIELD_NUMBER: _ClassVar[int]
+    AFTER_ERASURES_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     head: NodeRef
     view: View
@@ -829,10 +838,11 @@ class StreamAssembleRequest(_message.Message):
     last_messages: int
     last_bytes: int
     before: MessagePlace
-    def __init__(self, namespace: _Optional[str] = ..., head: _Optional[_Union[NodeRef, _Mapping]] = ..., view: _Optional[_Union[View, str]] = ..., after_id: _Optional[str] = ..., if_none_match: _Optional[str] = ..., node_detail: _Optional[_Union[NodeDetail, str]] = ..., policy: _Optional[_Union[Policy, _Mapping]] = ..., condense_last: bool = ..., node_facts: _Optional[_Union[NodeFacts, _Mapping]] = ..., last_messages: _Optional[int] = ..., last_bytes: _Optional[int] = ..., before: _Optional[_Union[MessagePlace, _Mapping]] = ...) -> None: ...
+    after_erasures: int
+    def __init__(self, namespace: _Optional[str] = ..., head: _Optional[_Union[NodeRef, _Mapping]] = ..., view: _Optional[_Union[View, str]] = ..., after_id: _Optional[str] = ..., if_none_match: _Optional[str] = ..., node_detail: _Optional[_Union[NodeDetail, str]] = ..., policy: _Optional[_Union[Policy, _Mapping]] = ..., condense_last: bool = ..., node_facts: _Optional[_Union[NodeFacts, _Mapping]] = ..., last_messages: _Optional[int] = ..., last_bytes: _Optional[int] = ..., before: _Optional[_Union[MessagePlace, _Mapping]] = ..., after_erasures: _Optional[int] = ...) -> None: ...
 
 class StreamAssembleResponse(_message.Message):
-    __slots__ = ("messages", "head_id", "base_id", "etag", "not_modified", "counters", "report", "nodes", "begin", "has_more_before")
+    __slots__ = ("messages", "head_id", "base_id", "etag", "not_modified", "counters", "report", "nodes", "begin", "has_more_before", "erasures")
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
     HEAD_ID_FIELD_NUMBER: _ClassVar[int]
     BASE_ID_FIELD_NUMBER: _ClassVar[int]
@@ -843,6 +853,7 @@ class StreamAssembleResponse(_message.Message):
     NODES_FIELD_NUMBER: _ClassVar[int]
     BEGIN_FIELD_NUMBER: _ClassVar[int]
     HAS_MORE_BEFORE_FIELD_NUMBER: _ClassVar[int]
+    ERASURES_FIELD_NUMBER: _ClassVar[int]
     messages: _containers.RepeatedCompositeFieldContainer[_message_pb2.Message]
     head_id: str
     base_id: str
@@ -853,7 +864,8 @@ class StreamAssembleResponse(_message.Message):
     nodes: _containers.RepeatedCompositeFieldContainer[NodeInfo]
     begin: MessagePlace
     has_more_before: bool
-    def __init__(self, messages: _Optional[_Iterable[_Union[_message_pb2.Message, _Mapping]]] = ..., head_id: _Optional[str] = ..., base_id: _Optional[str] = ..., etag: _Optional[str] = ..., not_modified: bool = ..., counters: _Optional[_Union[ChainCounters, _Mapping]] = ..., report: _Optional[_Union[Report, _Mapping]] = ..., nodes: _Optional[_Iterable[_Union[NodeInfo, _Mapping]]] = ..., begin: _Optional[_Union[MessagePlace, _Mapping]] = ..., has_more_before: bool = ...) -> None: ...
+    erasures: int
+    def __init__(self, messages: _Optional[_Iterable[_Union[_message_pb2.Message, _Mapping]]] = ..., head_id: _Optional[str] = ..., base_id: _Optional[str] = ..., etag: _Optional[str] = ..., not_modified: bool = ..., counters: _Optional[_Union[ChainCounters, _Mapping]] = ..., report: _Optional[_Union[Report, _Mapping]] = ..., nodes: _Optional[_Iterable[_Union[NodeInfo, _Mapping]]] = ..., begin: _Optional[_Union[MessagePlace, _Mapping]] = ..., has_more_before: bool = ..., erasures: _Optional[int] = ...) -> None: ...
 
 class GetNodeRequest(_message.Message):
     __slots__ = ("namespace", "node", "omit_messages")

@@ -348,7 +348,7 @@ export enum ErrorReason {
 
   /**
    * FAILED_PRECONDITION. The node was erased, and the same node cannot be put again: its id is that of what was
-   * erased. google.rpc.BadRequest has the field, such as nodes[1]. Put it with another salt.
+   * erased. google.rpc.BadRequest has the field, such as nodes[1].salt. Put it with another salt.
    *
    * @generated from enum value: ERROR_REASON_PAYLOAD_ERASED = 130;
    */
