@@ -18,10 +18,33 @@ type Eraser interface {
 	// erasure, and again until it finds none, since a compaction may have come between. Errors: ErrNodeNotFound in a MissingError, whose Index is that of the
 	// node; ErrBadErasure; ErrTooLarge, also for more than MaxErased nodes, and those of Commit from there on.
 	Erase(ctx context.Context, namespace string, nodes []ErasedNode) (erased int, err error)
-	// Receipt returns what was given with the last erasure of a node. It outlives the node: ErrNotErased.
-	Receipt(ctx context.Context, namespace string, id ID) ([]byte, error)
+	// Receipt returns what was given with the last erasure of a node. It outlives the node: ErrNotErased. The caller may keep it.
+	Receipt(ctx context.Context, namespace string, id ID) (Receipt, error)
 	// Erasures counts the times that nodes of a namespace were erased. Who plans a compaction asks before it reads what it keeps.
 	Erasures(ctx context.Context, namespace string) (uint64, error)
+	// Purging tells what of the whole store is to leave its files yet. The store sees to that by itself, from the moment on that something was
+	// erased, and after it was opened again.
+	Purging(ctx context.Context) (Purging, error)
+	// SigningKey returns the seed of the Ed25519 key that the store signs receipts with: always the same for as long as the store lasts, also after
+	// it was closed. It is drawn when it is asked for first, and durable before it is returned; of several callers at once all get the same. No
+	// export has it. Errors: ErrCorrupt, and where there is none yet, those of Commit.
+	SigningKey(ctx context.Context) (Secret, error)
+}
+
+// Receipt is that of a node that was erased.
+type Receipt struct {
+	// Bytes is what was given with the erasure.
+	Bytes []byte
+	// PurgedAt is when what the node had was found to have left the store's files, in milliseconds since the epoch; 0: it has not yet.
+	PurgedAt int64
+}
+
+// Purging is what is to leave a store's files.
+type Purging struct {
+	// Nodes were erased, each counted once for each erasure, and Namespaces were deleted.
+	Nodes, Namespaces int64
+	// Since is when the first of these was, in milliseconds since the epoch; 0: nothing is to leave.
+	Since int64
 }
 
 // MaxErased is how many nodes one Erase takes. Part of the contract: may only grow.

@@ -220,6 +220,10 @@ type TreeReader interface {
 	// is put meanwhile may come before that child. ErrNodeNotFound and ErrAliasNotFound for the node; ErrNodeNotFound where after is no
 	// child of it.
 	Children(ctx context.Context, namespace string, node Ref, after *ID, limit int) ([]*Header, error)
+	// Descendants yields the headers of all descendants of a node, parents before children, until yield fails, and returns that error. The caller may
+	// keep them, and not change them. One that is put or deleted meanwhile may be among them or not. While yield runs, nothing is held that is read
+	// with. ErrNodeNotFound for the node.
+	Descendants(ctx context.Context, namespace string, node ID, yield func(*Header) error) error
 }
 
 // CallPlace is a node that has calls or results of some call id.

@@ -70,13 +70,13 @@ func (s *callStore) during(call func()) []string {
 }
 
 // countedCalls are the methods that callStore and callChain count; freeCalls those that ask nothing of an
-// engine's database, and TokenKeys, of which a server asks once an hour.
+// engine's database, TokenKeys, of which a server asks once an hour, and SigningKey, of which it asks once.
 var (
 	countedCalls = []string{
-		"Alias", "AliasHistory", "Aliases", "Calls", "Chain", "ChainNamed", "Children", "Collect", "Commit", "Compactions", "Erase", "Erasures", "ExportAliases", "ExportNodes", "Find", "FirstWhere",
-		"Headers", "Namespaces", "Nodes", "NoteEras", "Point", "Receipt", "Reclaim", "Restore", "Rows", "SetSettings", "Settings", "Space", "SpawnDepth", "Spawned", "Stats", "Tables", "Verify", "WithCalls",
+		"Alias", "AliasHistory", "Aliases", "Calls", "Chain", "ChainNamed", "Children", "Collect", "Commit", "Compactions", "Descendants", "Erase", "Erasures", "ExportAliases", "ExportNodes", "Find", "FirstWhere",
+		"Headers", "Namespaces", "Nodes", "NoteEras", "Point", "Purging", "Receipt", "Reclaim", "Restore", "Rows", "SetSettings", "Settings", "Space", "SpawnDepth", "Spawned", "Stats", "Tables", "Verify", "WithCalls",
 	}
-	freeCalls = []string{"After", "Close", "Compaction", "Era", "Head", "Hold", "Info", "Runs", "TokenKeys"}
+	freeCalls = []string{"After", "Close", "Compaction", "Era", "Head", "Hold", "Info", "Runs", "SigningKey", "TokenKeys"}
 )
 
 func (s *callStore) Reclaim(ctx context.Context) error {
@@ -177,7 +177,7 @@ func (s *callStore) Erase(ctx context.Context, ns string, nodes []chainstore.Era
 	return s.Store.Erase(ctx, ns, nodes)
 }
 
-func (s *callStore) Receipt(ctx context.Context, ns string, id chainstore.ID) ([]byte, error) {
+func (s *callStore) Receipt(ctx context.Context, ns string, id chainstore.ID) (chainstore.Receipt, error) {
 	s.ask("Receipt")
 	return s.Store.Receipt(ctx, ns, id)
 }
@@ -185,6 +185,16 @@ func (s *callStore) Receipt(ctx context.Context, ns string, id chainstore.ID) ([
 func (s *callStore) Erasures(ctx context.Context, ns string) (uint64, error) {
 	s.ask("Erasures")
 	return s.Store.Erasures(ctx, ns)
+}
+
+func (s *callStore) Purging(ctx context.Context) (chainstore.Purging, error) {
+	s.ask("Purging")
+	return s.Store.Purging(ctx)
+}
+
+func (s *callStore) Descendants(ctx context.Context, ns string, id chainstore.ID, yield func(*chainstore.Header) error) error {
+	s.ask("Descendants")
+	return s.Store.Descendants(ctx, ns, id, yield)
 }
 
 func (s *callStore) NoteEras(ctx context.Context) error {

@@ -14,10 +14,10 @@ func (s *Store) Erase(ctx context.Context, namespace string, nodes []chainstore.
 }
 
 // Receipt reads it; see chainstore.Eraser.
-func (s *Store) Receipt(ctx context.Context, namespace string, id chainstore.ID) (receipt []byte, err error) {
+func (s *Store) Receipt(ctx context.Context, namespace string, id chainstore.ID) (receipt chainstore.Receipt, err error) {
 	err = s.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {
 		found := false
-		receipt, found, err = v.Get(layout.ReceiptKey(v.Namespace, id))
+		receipt.Bytes, found, err = v.Get(layout.ReceiptKey(v.Namespace, id))
 		if err == nil && !found {
 			err = chainstore.ErrNotErased
 		}
@@ -37,4 +37,39 @@ func (s *Store) Erasures(ctx context.Context, namespace string) (erasures uint64
 		return err
 	})
 	return erasures, err
+}
+
+// Purging is nothing.
+func (s *Store) Purging(ctx context.Context) (p chainstore.Purging, err error) { return p, ctx.Err() }
+
+// SigningKey reads it, and lets the committer draw it where there is none; see chainstore.Eraser.
+func (s *Store) SigningKey(ctx context.Context) (chainstore.Secret, error) {
+	seed, found, err := s.signingKey(ctx)
+	if err != nil || found {
+		return seed, err
+	}
+	if err := s.committer.MakeSigningKey(ctx); err != nil {
+		return seed, err
+	}
+	seed, _, err = s.signingKey(ctx)
+	return seed, err
+}
+
+func (s *Store) signingKey(ctx context.Context) (seed chainstore.Secret, found bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return seed, false, err
+	}
+	v, err := s.source.Open(layout.OwnNamespace)
+	if err != nil {
+		return seed, false, err
+	}
+	defer v.Close()
+	found, err = v.Borrow(layout.SigningKey(), func(value []byte) error {
+		seed, err = layout.ParseSigning(value)
+		return err
+	})
+	if err == nil && !found && s.source.Header.Load().Has(layout.FeatureSigning) {
+		err = layout.CorruptValue(layout.TableSigning) // another key would be another store's
+	}
+	return seed, found, err
 }

@@ -329,7 +329,7 @@ func (p *plan) apply() *chainstore.Committed {
 			n.lastPut = p.now
 		}
 	}
-	p.erasing.apply()
+	p.erasing.apply(p.now)
 	repeats := p.repeats()
 	for i, target := range p.targets {
 		if a := p.ns.aliases[p.change.Aliases[i].Name]; repeats && a.was(target, p.now) {

@@ -3,6 +3,7 @@ package memstore
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -31,23 +32,46 @@ func (s *Store) Erase(ctx context.Context, name string, nodes []chainstore.Erase
 	}
 	if len(e.left) > 0 {
 		s.point++
-		e.apply()
+		e.apply(s.millis())
 	}
 	return len(e.left), nil
 }
 
 // Receipt looks it up; see chainstore.Eraser.
-func (s *Store) Receipt(ctx context.Context, name string, id chainstore.ID) ([]byte, error) {
+func (s *Store) Receipt(ctx context.Context, name string, id chainstore.ID) (out chainstore.Receipt, err error) {
 	ns, unlock, err := s.read(ctx, name)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	defer unlock()
 	receipt, ok := ns.receipts[id]
 	if !ok {
-		return nil, chainstore.ErrNotErased
+		return out, chainstore.ErrNotErased
 	}
-	return slices.Clone(receipt), nil
+	return chainstore.Receipt{Bytes: slices.Clone(receipt.bytes), PurgedAt: receipt.at}, nil
+}
+
+// Purging is never of anything: what is erased is gone at once.
+func (s *Store) Purging(ctx context.Context) (none chainstore.Purging, err error) {
+	_, unlock, err := s.read(ctx, "")
+	if err != nil {
+		return none, err
+	}
+	unlock()
+	return none, nil
+}
+
+// SigningKey draws it where there is none; see chainstore.Eraser.
+func (s *Store) SigningKey(ctx context.Context) (seed chainstore.Secret, err error) {
+	_, unlock, err := s.read(ctx, "")
+	if err != nil {
+		return seed, err
+	}
+	defer unlock()
+	if s.signing == (chainstore.Secret{}) {
+		_, _ = rand.Read(s.signing[:]) // it ends the program where it cannot
+	}
+	return s.signing, nil
 }
 
 // Erasures are counted; see chainstore.Eraser.
@@ -85,7 +109,8 @@ func newErasing(ns *namespace, point chainstore.Point) *erasing {
 func (e *erasing) put(i int, in *chainstore.NewNode, id chainstore.ID, n *node) error {
 	receipt, ok := e.receipts[id]
 	if !ok {
-		receipt, ok = e.ns.receipts[id]
+		was, there := e.ns.receipts[id]
+		receipt, ok = was.bytes, there
 	}
 	switch {
 	case ok && (in.Erased == nil || n == nil && !bytes.Equal(receipt, in.Receipt)):
@@ -121,13 +146,13 @@ func (e *erasing) erase(n *node, in *chainstore.ErasedNode) error {
 	return nil
 }
 
-func (e *erasing) apply() {
+func (e *erasing) apply(now int64) {
 	for n, l := range e.left {
 		n.header, n.payload, n.facts, n.metadata, n.details = l.header, l.payload, l.facts, nil, nil
 		n.raw, n.erased = chainstore.AppendHeader(nil, n.header), e.point
 	}
-	for id, receipt := range e.receipts {
-		e.ns.receipts[id] = receipt
+	for id, given := range e.receipts {
+		e.ns.receipts[id] = receipt{given, now}
 	}
 	e.ns.erasures += uint64(len(e.receipts))
 }

@@ -54,7 +54,7 @@ func (s *Store) ExportNodes(
 		}
 		one := chainstore.ExportedNode{
 			Header: n.header, Payload: slices.Clone(n.payload), Metadata: slices.Clone(n.metadata), Details: slices.Clone(n.details), Parent: idOf(n.parent), Covers: idOf(n.covers),
-			Receipt: slices.Clone(ns.receipts[n.id()]),
+			Receipt: slices.Clone(ns.receipts[n.id()].bytes),
 		}
 		nodes, size, last = append(nodes, one), size+one.Size(), n.number
 	}

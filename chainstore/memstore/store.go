@@ -34,6 +34,8 @@ type Store struct {
 	sweeping   *sweeping
 	namespaces map[string]*namespace
 	keys       chainstore.TokenKeys
+	// signing is zero until it is asked for.
+	signing chainstore.Secret
 }
 
 // namespace is a tenant's world. A namespace that was never written to has no entry in Store.
@@ -47,8 +49,14 @@ type namespace struct {
 	floor    int64
 	settings chainstore.SettingsNow
 	// receipts has those of the nodes that were ever erased; erasures counts how often one was.
-	receipts map[chainstore.ID][]byte
+	receipts map[chainstore.ID]receipt
 	erasures uint64
+}
+
+// receipt is what was given with an erasure, and when that was.
+type receipt struct {
+	bytes []byte
+	at    int64
 }
 
 // node never changes once it is in a namespace, but for hasChild, lastPut and what an erasure puts in place of others: header, raw, payload, metadata,
@@ -153,7 +161,7 @@ func (s *Store) read(ctx context.Context, name string) (*namespace, func(), erro
 }
 
 func newNamespace() *namespace {
-	return &namespace{nodes: map[chainstore.ID]*node{}, aliases: map[string]*alias{}, receipts: map[chainstore.ID][]byte{}}
+	return &namespace{nodes: map[chainstore.ID]*node{}, aliases: map[string]*alias{}, receipts: map[chainstore.ID]receipt{}}
 }
 
 func (s *Store) millis() int64 { return s.now().UnixMilli() }

@@ -91,6 +91,37 @@ func (s *Store) Children(ctx context.Context, name string, ref chainstore.Ref, a
 	return first(children, limit), nil
 }
 
+// Descendants looks at every node; see chainstore.TreeReader.
+func (s *Store) Descendants(ctx context.Context, name string, id chainstore.ID, yield func(*chainstore.Header) error) error {
+	headers, err := s.descendants(ctx, name, id)
+	for _, h := range headers {
+		if err := yield(h); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+func (s *Store) descendants(ctx context.Context, name string, id chainstore.ID) (headers []*chainstore.Header, err error) {
+	ns, unlock, err := s.read(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	top := ns.nodes[id]
+	if top == nil {
+		return nil, chainstore.ErrNodeNotFound
+	}
+	below := map[*node]bool{top: true}
+	for _, n := range ns.order {
+		if below[n.parent] {
+			below[n] = true
+			headers = append(headers, n.header)
+		}
+	}
+	return headers, nil
+}
+
 // Calls looks at every message of the path; see chainstore.Chain.
 func (p *path) Calls(ctx context.Context, id runloop.Optional, through uint32, limit int) ([]chainstore.CallPlace, error) {
 	_, unlock, err := p.store.read(ctx, p.namespace)

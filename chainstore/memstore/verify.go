@@ -148,7 +148,7 @@ func (ns *namespace) receiptProblems() (found []receiptProblem) {
 		case n.header.Erased != nil && !ok:
 			found = append(found, receiptProblem{n, "it was erased, and has no receipt"})
 		case n.header.Erased == nil && ok:
-			found = append(found, receiptProblem{n, fmt.Sprintf("it has a receipt of %d bytes, and was not erased", len(receipt))})
+			found = append(found, receiptProblem{n, fmt.Sprintf("it has a receipt of %d bytes, and was not erased", len(receipt.bytes))})
 		}
 	}
 	if ns.erasures < uint64(len(ns.receipts)) {

@@ -99,6 +99,8 @@ const (
 	Children Category = "Children"
 	// Find: ids by prefix.
 	Find Category = "Find"
+	// Descendants: all nodes below a node.
+	Descendants Category = "Descendants"
 	// Spawned: what a path spawned.
 	Spawned Category = "Spawned"
 	// Calls: call ids on a path.
@@ -131,6 +133,8 @@ const (
 	Runs Category = "Runs"
 	// TokenKeys: the keys of page tokens.
 	TokenKeys Category = "TokenKeys"
+	// Signing: the key that receipts are signed with.
+	Signing Category = "Signing"
 	// Settings: the names of namespaces, and the settings of each.
 	Settings Category = "Settings"
 	// Quotas: what settings bound.
@@ -194,7 +198,7 @@ func checks() []check {
 		roundTripChecks(), retryChecks(), conditionChecks(), batchChecks(), aliasChecks(), revisionChecks(), treeChecks(), recallChecks(),
 		spawnedChecks(), limitChecks(), concurrencyChecks(), lifecycleChecks(),
 		verifyChecks(), compactionChecks(), runChecks(), questionChecks(), randomChecks(), registerChecks(), readChecks(),
-		tokenKeyChecks(), settingsChecks(), exportChecks(), restoreChecks(), collectChecks(), eraseChecks(),
+		tokenKeyChecks(), settingsChecks(), exportChecks(), restoreChecks(), collectChecks(), eraseChecks(), signingChecks(), descendantChecks(),
 	} {
 		all = append(all, part...)
 	}

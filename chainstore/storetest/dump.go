@@ -37,7 +37,7 @@ func (d *dumper) dump(s chainstore.Store) (string, error) {
 		}
 		if !d.f.skips(Erase) {
 			receipt, err := s.Receipt(ctx, d.f.ns, id)
-			d.line("receipt %x %v", receipt, err)
+			d.line("receipt %x %v", receipt.Bytes, err)
 		}
 	}
 	if !d.f.skips(Erase) {
@@ -126,6 +126,17 @@ func (d *dumper) around(ctx context.Context, s chainstore.Store, id chainstore.I
 	}
 	for _, h := range children {
 		d.line(" child %s %d %d", h.ID.Prefix(), h.FirstPut, len(h.Messages))
+	}
+	if !d.f.skips(Descendants) {
+		var below []chainstore.ID
+		err := s.Descendants(ctx, d.f.ns, id, func(h *chainstore.Header) error {
+			below = append(below, h.ID)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		d.line(" below %v", sortedIDs(below))
 	}
 	for _, other := range d.ids {
 		c, err := s.Chain(ctx, d.f.ns, idRef(id), &other)

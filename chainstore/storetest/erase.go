@@ -74,7 +74,7 @@ func (f *fixture) hasReceipt(id chainstore.ID, want []byte) {
 	f.Helper()
 	got, err := f.store.Receipt(f.ctx(), f.ns, id)
 	f.ok(err)
-	equal(f, "the receipt", string(got), string(want))
+	equal(f, "the receipt", string(got.Bytes), string(want))
 }
 
 func (f *fixture) erasures() uint64 {

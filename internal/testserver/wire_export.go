@@ -39,8 +39,21 @@ func (w *wire) Erase(context.Context, string, []chainstore.ErasedNode) (int, err
 }
 
 // Receipt is not on the wire.
-func (w *wire) Receipt(context.Context, string, chainstore.ID) ([]byte, error) {
-	return nil, errNotOnWire
+func (w *wire) Receipt(context.Context, string, chainstore.ID) (r chainstore.Receipt, err error) {
+	return r, errNotOnWire
+}
+
+// Purging is not on the wire as a store has it.
+func (w *wire) Purging(context.Context) (p chainstore.Purging, err error) { return p, errNotOnWire }
+
+// SigningKey is never on the wire.
+func (w *wire) SigningKey(context.Context) (seed chainstore.Secret, err error) {
+	return seed, errNotOnWire
+}
+
+// Descendants is not on the wire.
+func (w *wire) Descendants(context.Context, string, chainstore.ID, func(*chainstore.Header) error) error {
+	return errNotOnWire
 }
 
 // Erasures is not on the wire.

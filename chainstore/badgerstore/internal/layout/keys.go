@@ -28,6 +28,7 @@ import (
 //	Y                                     keys of page tokens
 //	E                                     eras: of each, its id and its first commit
 //	O                                     empty; written where a log is ended before it is full
+//	B                                     seed of the key that receipts are signed with
 //
 // The other namespaces have, with place = segment:8 seq:4 and seq the number of a node's ancestors,
 //
@@ -64,6 +65,7 @@ const (
 	TableKeys    = 'Y'
 	TableEras    = 'E'
 	TableTurns   = 'O'
+	TableSigning = 'B'
 
 	TableNodes     = 'S'
 	TableIDs       = 'I'
@@ -167,6 +169,11 @@ func HeadKey(ns uint32, head chainstore.Place, name string) []byte {
 
 func ForkKey(ns uint32, parent chainstore.Place, child uint64) []byte {
 	return binary.BigEndian.AppendUint64(PlaceKey(ns, TableForks, parent), child)
+}
+
+// ForksOf is what the K keys of the forks of a segment begin with.
+func ForksOf(ns uint32, segment uint64) []byte {
+	return binary.BigEndian.AppendUint64(TableKey(ns, TableForks), segment)
 }
 
 func SpawnerKey(ns uint32, spawner chainstore.ID) []byte {

@@ -36,6 +36,7 @@ import (
 //	   floor = the highest revision of any name that was forgotten, swept the nodes ever deleted, erasures how often one was erased, each if not 0,
 //	   or there is more behind; see chainstore.Forgotten. message_bytes are those from before erasures
 //	Q  the receipt, as it was given
+//	B  seed:32 ...
 //	G  revision max_nodes max_message_bytes max_aliases ...      revision is not 0
 //
 // A store of format 1 has headers of version 1 (chainstore.RawHeader), and at these nodes U and V rows without the two bytes of their
@@ -46,7 +47,7 @@ import (
 // it means changes with it alone. A program refuses a version that it does not know, a kind of an S row, and bits: a store that
 // has such rows has a feature that is required (see StoreHeader), or another format. What a program may add without either is what ...
 // stands for, fields of a header's extension (see chainstore.RawHeader), and further parts of details (chainstore.EncodeDetails): it is
-// passed over by who does not know it. It is kept where a row is read, changed and written again: D, Y, A, C and G rows, and headers.
+// passed over by who does not know it. It is kept where a row is read, changed and written again: D, Y, A, B, C and G rows, and headers.
 // An H row, which is put in the place of that of another state, and an L row are written whole. All other rows follow
 // from what a change puts; more of them would be rows of a further table.
 //
