@@ -112,10 +112,12 @@ func (p *exportPage) read(ctx context.Context) (nodes []chainstore.ExportedNode,
 	return nodes, nil, nil
 }
 
-// wants tells whether the node of the row at the cursor was put, or erased, in the span. The row of one that was erased tells only the latter.
+// wants tells whether the node of the row at the cursor was put, or erased, in the span. The row of one that was erased tells neither: its id and its
+// receipt do.
 func (p *exportPage) wants(cur *snapshot.Cursor) (bool, error) {
-	if version := chainstore.Point(cur.Version()); version <= p.span.After || version <= p.span.Through {
-		return version > p.span.After, nil
+	version := chainstore.Point(cur.Version())
+	if version <= p.span.After {
+		return false, nil
 	}
 	id, erased := chainstore.ID{}, false
 	err := cur.Value(func(value []byte) error {
@@ -124,10 +126,15 @@ func (p *exportPage) wants(cur *snapshot.Cursor) (bool, error) {
 		return err
 	})
 	if err != nil || !erased {
-		return false, err
+		return version <= p.span.Through, err
 	}
-	put, found, err := p.Version(layout.IDKey(p.Namespace, id))
-	return found && p.span.Holds(chainstore.Point(put)), err
+	for _, key := range [][]byte{layout.IDKey(p.Namespace, id), layout.ReceiptKey(p.Namespace, id)} {
+		at, found, err := p.Version(key)
+		if err != nil || found && p.span.Holds(chainstore.Point(at)) {
+			return true, err
+		}
+	}
+	return false, nil
 }
 
 // cursorOf is a place without what the keys of all nodes begin with.

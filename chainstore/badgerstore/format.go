@@ -88,6 +88,22 @@ func (s *Store) takeUp(o *Options) error {
 	})
 }
 
+// takeBack puts back what a purge saved, dropped, and did not come to put back.
+func (s *Store) takeBack() error {
+	v, err := s.source.Open(layout.OwnNamespace)
+	if err != nil {
+		return err
+	}
+	writes, err := commit.TakeBack(v)
+	v.Close()
+	for _, w := range writes {
+		if err == nil {
+			err = s.write(s.source.Versions.Last()+1, w)
+		}
+	}
+	return err
+}
+
 // readEras reads the eras of a store that notes them. Where they are damaged, it knows none: then a full backup is asked for.
 func (s *Store) readEras(v *snapshot.Snapshot) error {
 	eras := layout.Eras{}

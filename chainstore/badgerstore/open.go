@@ -16,7 +16,7 @@ import (
 func Open(dir string, o Options) (*Store, error) {
 	o = o.complete()
 	config := o.database(dir)
-	config.BlockCacheBytes, config.MemtableBytes, config.Logger, config.SyncLog = blockCacheBytes(&o), o.MemtableBytes, o.Logger, o.syncLog
+	config.BlockCacheBytes, config.MemtableBytes, config.Logger, config.SyncLog, config.OnlyPublic = blockCacheBytes(&o), o.MemtableBytes, o.Logger, o.syncLog, o.onlyPublic
 	open := badgerdb.Open
 	if o.ReadOnly {
 		open = badgerdb.OpenReadOnly
@@ -25,14 +25,18 @@ func Open(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{dir: dir, now: o.Now, exportReach: chainstore.ExportReach, source: snapshot.NewSource(db, cache.New(o.cacheSizes(), o.Now), o.RowCacheBytes > 0)}
-	if err = s.takeUp(&o); err == nil {
+	s := &Store{dir: dir, now: o.Now, exportReach: chainstore.ExportReach, merges: newMerges(), source: snapshot.NewSource(db, cache.New(o.cacheSizes(), o.Now), o.RowCacheBytes > 0)}
+	if err = s.takeUp(&o); err == nil && !o.ReadOnly {
+		err = s.takeBack()
+	}
+	if err == nil {
 		err = s.source.CheckNames(dir)
 	}
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	s.committer = commit.New(commit.Config{Source: s.source, Now: s.millis, QueueBytes: o.QueueBytes})
+	s.startPurges(&o)
 	return s, nil
 }
 

@@ -25,7 +25,9 @@ func (s *Store) Space(ctx context.Context) (space chainstore.Space, err error) {
 const flushFor = 30 * time.Second
 
 // Reclaim makes tables of what is in memory, and merges all tables into the last level; see chainstore.Reclaimer.
-func (s *Store) Reclaim(ctx context.Context) error {
+func (s *Store) Reclaim(ctx context.Context) error { return s.merges.reclaim(ctx, s.reclaim) }
+
+func (s *Store) reclaim(ctx context.Context) error {
 	log, err := s.committer.Turn(ctx)
 	if err != nil {
 		return err

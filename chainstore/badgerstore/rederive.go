@@ -19,6 +19,7 @@ import (
 func Rederive(
 	ctx context.Context, dir string, o Options, check chainstore.Check, judge chainstore.Judge, report func(chainstore.VerifyReport) error,
 ) error {
+	o.noPurges = true // they would commit beside
 	s, err := Open(dir, o)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -46,8 +47,12 @@ type Options struct {
 	// Logger takes the database's warnings and errors; nil: none.
 	Logger *slog.Logger
 
-	// syncLog is badgerdb's SyncLog.
-	syncLog func(log *os.File) error
+	// purges are those of the purger; noPurges leaves what was erased where it is.
+	purges   purgeTimes
+	noPurges bool
+	// onlyPublic is badgerdb's OnlyPublic, and syncLog its SyncLog.
+	onlyPublic bool
+	syncLog    func(log *os.File) error
 }
 
 // The defaults of Options.
@@ -69,6 +74,9 @@ func (o Options) complete() Options {
 	if o.QueueBytes <= 0 {
 		o.QueueBytes = defaultQueueBytes
 	}
+	if o.purges == (purgeTimes{}) {
+		o.purges = defaultPurgeTimes()
+	}
 	return o
 }
 
@@ -83,6 +91,9 @@ type Store struct {
 	// gate keeps a collection from deleting; collecting is what one collection at a time has.
 	gate       hold.Gate
 	collecting hold.Gate
+	merges     *merges
+	// purger is nil where nothing is purged.
+	purger *purger
 }
 
 // Reads counts what was asked of the database since Open, for tests and metrics: gets of a key, seeks, and steps to the
@@ -115,7 +126,11 @@ func (s *Store) Stats(ctx context.Context, namespace string) (st chainstore.Stat
 
 // Commit applies a change; see chainstore.Writer.
 func (s *Store) Commit(ctx context.Context, namespace string, change *chainstore.Change) (*chainstore.Committed, error) {
-	return s.committer.Commit(ctx, namespace, change)
+	out, err := s.committer.Commit(ctx, namespace, change)
+	if slices.ContainsFunc(change.Nodes, func(n chainstore.NewNode) bool { return n.Erased != nil }) {
+		s.purger.tell()
+	}
+	return out, err
 }
 
 // Verify checks a namespace, or the whole store; see chainstore.Verifier.
@@ -134,6 +149,7 @@ func (s *Store) Close() error {
 	if !s.source.Versions.Shut() {
 		return chainstore.ErrClosed
 	}
+	s.purger.end() // a log that it keeps may keep the committer
 	s.committer.Stop()
 	s.source.Versions.Wait()
 	return s.source.DB.Close()

@@ -94,7 +94,10 @@ func openLocked(dir string, o *Options) (*DB, error) {
 	d := &DB{
 		Bare: b, wal: w, room: newRoom(b.DB, o, w.bytes), merging: merging, log: o.Logger, handles: h, others: otherFiles(dir),
 		closeWithin: closeWithin, scratches: sync.Pool{New: func() any { return new([]byte) }},
-		private: privateOf(b.DB, badgerSource()), explicit: newExplicit(), logFill: newLogFill(w.last, o.MemtableBytes), options: *o,
+		explicit: newExplicit(), logFill: newLogFill(w.last, o.MemtableBytes), options: *o,
+	}
+	if !o.OnlyPublic {
+		d.private = privateOf(b.DB, badgerSource())
 	}
 	if d.packer, d.unpacker, err = newPacking(); err != nil {
 		return nil, errors.Join(err, b.Close())

@@ -67,6 +67,9 @@ type Options struct {
 	// SyncLog makes what was written to a log durable, on Linux, where Badger does not; nil: syncLog. It is for tests, which
 	// watch it or let it fail.
 	SyncLog func(log *os.File) error
+	// OnlyPublic calls no private function of Badger, as where the program is built with a version that was not looked at: see DropsBeside. It is for
+	// tests.
+	OnlyPublic bool
 
 	// levelBytes is baseLevelBytes, outside tests.
 	levelBytes int64

@@ -3,6 +3,7 @@ package commit
 import (
 	"container/list"
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -268,6 +269,9 @@ type changeTxn struct {
 	// erased are the nodes that it erases, erasures counts those of before.
 	erased   map[chainstore.ID]bool
 	erasures uint64
+	// rewritten are the places of those that are there, and left about how many bytes are left of each.
+	rewritten []chainstore.Place
+	left      []uint64
 }
 
 func (d *changeTxn) set(key, value []byte) { d.write(key, Write{Value: value}) }
@@ -331,7 +335,7 @@ func (d *changeTxn) run(r *Request) (out *chainstore.Committed, err error) {
 		err = d.require(layout.FeatureForgetting)
 	}
 	if err == nil && len(d.erased) > 0 {
-		err = d.require(layout.FeatureErasure)
+		err = errors.Join(d.require(layout.FeatureErasure), d.purge())
 	}
 	return out, err
 }

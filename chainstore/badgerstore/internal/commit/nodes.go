@@ -144,16 +144,31 @@ func (d *changeTxn) erase(at chainstore.Place, in *chainstore.ErasedNode) (*chai
 	if err != nil || h == nil {
 		return nil, err
 	}
-	d.setRow(at, &layout.Row{Forks: row.Forks, Header: chainstore.AppendHeader(nil, h), Payload: payload, Chunks: layout.ChunksOf(len(payload))})
+	raw := chainstore.AppendHeader(nil, h)
+	d.setRow(at, &layout.Row{Forks: row.Forks, Header: raw, Payload: payload, Chunks: layout.ChunksOf(len(payload))})
 	for i := layout.ChunksOf(len(payload)); i < chunks; i++ {
 		d.delete(layout.ChunkKey(d.ns, at, i+1))
 	}
 	d.receipt(in.ID, in.Receipt)
+	d.rewritten, d.left = append(d.rewritten, at), append(d.left, uint64(len(raw)+len(payload)))
 	if d.swept == nil {
 		d.swept = &cache.Forgotten{Namespace: d.ns}
 	}
 	d.swept.Rewritten = append(d.swept.Rewritten, at)
 	return h, nil
+}
+
+// purge notes what the change takes out of the files, or that there is nothing to take out. The number of the batch's commit tells it from others.
+func (d *changeTxn) purge() error {
+	number := d.view.Seen + 1
+	most := uint64(d.maxBytes / 4)
+	for _, p := range layout.PurgesOf(layout.Purge{Number: number, At: d.now, Namespace: d.ns}, d.rewritten, d.left, most) {
+		d.set(p.Key(), p.Value())
+	}
+	if len(d.rewritten) == 0 {
+		d.set(layout.PurgedKey(number), layout.NumberValue(uint64(d.now)))
+	}
+	return d.require(layout.FeaturePurges)
 }
 
 // gather reads the payload of a row that lies in chunks.

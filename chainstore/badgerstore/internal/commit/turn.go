@@ -11,12 +11,7 @@ import (
 
 // Turn makes the database begin a new log, so that all that was committed before becomes a table. Errors are those of Commit.
 func (c *Committer) Turn(ctx context.Context) (log badgerdb.Log, err error) {
-	// The row that the turn writes, and what it needs in the store's header, are of a commit like any other.
-	if _, err = c.submit(ctx, &Request{Change: &chainstore.Change{}, adds: true, own: func(d *changeTxn) error {
-		d.set(layout.TurnKey(), []byte{})
-		d.settled = true // the header is read again
-		return d.nameFeature(layout.FeatureTurns)
-	}}); err != nil {
+	if err := c.nameTurns(ctx); err != nil {
 		return log, err
 	}
 	_, err = c.submit(ctx, &Request{Change: &chainstore.Change{}, alone: true, own: func(*changeTxn) (err error) {
@@ -24,6 +19,16 @@ func (c *Committer) Turn(ctx context.Context) (log badgerdb.Log, err error) {
 		return err
 	}})
 	return log, err
+}
+
+// nameTurns commits the row that a turn writes, and what it needs in the store's header: a commit like any other.
+func (c *Committer) nameTurns(ctx context.Context) error {
+	_, err := c.submit(ctx, &Request{Change: &chainstore.Change{}, adds: true, own: func(d *changeTxn) error {
+		d.set(layout.TurnKey(), []byte{})
+		d.settled = true // the header is read again
+		return d.nameFeature(layout.FeatureTurns)
+	}})
+	return err
 }
 
 // writeTurn commits what a turn writes. It is a commit beside the batch, which writes nothing.

@@ -22,7 +22,7 @@ const FeatureErasure = "erasure"
 
 // features are those of a store that this program knows. A feature is what rows a later program adds, such as those of a
 // table that is yet to come; whoever adds the first row of it names it in the store's header, in the same commit.
-var features = []string{FeatureSettings, FeatureEras, FeatureForgetting, FeatureTurns, FeatureErasure, FeatureSigning}
+var features = []string{FeatureSettings, FeatureEras, FeatureForgetting, FeatureTurns, FeatureErasure, FeatureSigning, FeaturePurges}
 
 // StoreHeader is the D row: which store this is, and what it takes to read it. The number in the F row is the version of this row, too.
 type StoreHeader struct {
@@ -55,7 +55,7 @@ func (h *StoreHeader) Name(feature string) {
 func (h *StoreHeader) Tables(ns uint32) string {
 	tables, of := NamespaceTables, map[string]byte{FeatureSettings: TableSettings, FeatureErasure: TableReceipts}
 	if ns == OwnNamespace {
-		tables, of = OwnTables, map[string]byte{FeatureEras: TableEras, FeatureTurns: TableTurns, FeatureSigning: TableSigning}
+		tables, of = OwnTables, map[string]byte{FeatureEras: TableEras, FeatureTurns: TableTurns, FeatureSigning: TableSigning, FeaturePurges: TablePurges}
 	}
 	for feature, table := range of {
 		if h.Has(feature) {

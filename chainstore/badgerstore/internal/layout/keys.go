@@ -29,6 +29,9 @@ import (
 //	E                                     eras: of each, its id and its first commit
 //	O                                     empty; written where a log is ended before it is full
 //	B                                     seed of the key that receipts are signed with
+//	J 00 number:8 part:2                  what is to leave the files; number is that of the commit that erased it, or deleted it
+//	J 01 number:8                         when all that had this number was found to have left them
+//	J 02 key                              what key had, while all of it is dropped before it is written again
 //
 // The other namespaces have, with place = segment:8 seq:4 and seq the number of a node's ancestors,
 //
@@ -66,6 +69,7 @@ const (
 	TableEras    = 'E'
 	TableTurns   = 'O'
 	TableSigning = 'B'
+	TablePurges  = 'J'
 
 	TableNodes     = 'S'
 	TableIDs       = 'I'

@@ -37,6 +37,10 @@ import (
 //	   or there is more behind; see chainstore.Forgotten. message_bytes are those from before erasures
 //	Q  the receipt, as it was given
 //	B  seed:32 ...
+//	J  00: kind at namespace bytes {segment seq}                 kind = 0; these nodes were erased, which have so many bytes about
+//	       kind at namespace                                     kind = 1; the whole namespace was deleted
+//	   01: at
+//	   02: 00, where the key had nothing; 01 value
 //	G  revision max_nodes max_message_bytes max_aliases ...      revision is not 0
 //
 // A store of format 1 has headers of version 1 (chainstore.RawHeader), and at these nodes U and V rows without the two bytes of their

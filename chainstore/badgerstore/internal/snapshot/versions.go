@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"context"
 	"sync"
 )
 
@@ -16,6 +17,8 @@ type Versions struct {
 	// open counts the reads under way at each timestamp; discarded <= each.
 	open   map[uint64]int
 	closed bool
+	// ended is closed when a read ends that was the last one of its state; nil: nobody waits for that.
+	ended chan struct{}
 }
 
 func NewVersions(forget func(commit uint64), published uint64) *Versions {
@@ -43,6 +46,10 @@ func (r *Versions) end(ts uint64) {
 	if r.open[ts]--; r.open[ts] == 0 {
 		delete(r.open, ts)
 		r.discard()
+		if r.ended != nil {
+			close(r.ended)
+			r.ended = nil
+		}
 	}
 	if r.closed && len(r.open) == 0 {
 		r.idle.Broadcast()
@@ -61,6 +68,36 @@ func (r *Versions) Last() uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.Published
+}
+
+// WaitFor returns when no read is open of a state before a commit, or with the context's error. The committer's own reads are not waited for.
+func (r *Versions) WaitFor(ctx context.Context, commit uint64) error {
+	for {
+		ended := r.olderThan(commit)
+		if ended == nil {
+			return nil
+		}
+		select {
+		case <-ended:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// olderThan is closed when a read has ended; nil where none is open of before a commit.
+func (r *Versions) olderThan(commit uint64) <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for ts := range r.open {
+		if ts < commit {
+			if r.ended == nil {
+				r.ended = make(chan struct{})
+			}
+			return r.ended
+		}
+	}
+	return nil
 }
 
 // discard follows the oldest open read. mu is held.

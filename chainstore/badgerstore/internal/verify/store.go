@@ -103,7 +103,7 @@ func (c *checker) format() error {
 	case version != layout.FormatVersion:
 		c.problem(chainstore.ProblemStore, nil, "the store has format %d, which this program does not know", version)
 	}
-	for _, check := range []func() error{c.header, c.tokenKeys, c.eras} {
+	for _, check := range []func() error{c.header, c.tokenKeys, c.eras, c.signing, c.purges} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -171,6 +171,31 @@ func (c *checker) eras() error {
 	c.found[layout.TableEras-'A'], c.rows = one(found), 0
 	c.at.entries += one(found)
 	return c.noMore(chainstore.ProblemStore, layout.TableEras)
+}
+
+// signing checks the row of the key that receipts are signed with, which a store that has one has.
+func (c *checker) signing() error {
+	found, err := c.Borrow(layout.SigningKey(), func(value []byte) error {
+		_, err := layout.ParseSigning(value)
+		return err
+	})
+	if err != nil && !errors.Is(err, chainstore.ErrCorrupt) {
+		return err
+	}
+	if err != nil || !found && c.Source.Header.Load().Has(layout.FeatureSigning) {
+		c.problem(chainstore.ProblemStore, nil, "the key that receipts are signed with is missing, or cannot be read: receipts that it signed stay good, and no other can be signed")
+	}
+	c.found[layout.TableSigning-'A'], c.rows = one(found), 0
+	c.at.entries += one(found)
+	return c.noMore(chainstore.ProblemStore, layout.TableSigning)
+}
+
+// purges checks the rows of what is to leave the files, and of what has.
+func (c *checker) purges() error {
+	return c.each(chainstore.ProblemStore, layout.TablePurges, func(key, value []byte) error {
+		c.at.entries++
+		return layout.CheckPurge(key, value)
+	})
 }
 
 // hidden looks for rows of numbers that have no name: a problem for each such number, and one for each stretch of those that were
