@@ -26,6 +26,8 @@ type purger struct {
 	wake  chan struct{}
 	stop  context.CancelFunc
 	done  chan struct{}
+	// patience is how long it waits for reads while a log is kept: kept, and more behind each failure.
+	patience time.Duration
 	// aloneAt is when others had to wait last.
 	aloneAt time.Time
 
@@ -35,16 +37,16 @@ type purger struct {
 
 // purgeTimes are how long a purger waits.
 type purgeTimes struct {
-	// gather is for how long it lets more come, once there is something. held is how long it waits for reads that are open, each time, and drop
-	// how long a drop may take beside the merges of others. again is for how long it rests behind a failure, twice as long behind each that follows,
-	// and at most for longest; alone, between two drops for which all others wait.
-	gather, held, drop, again, longest, alone time.Duration
+	// gather is for how long it lets more come, once there is something. held is how long it waits for reads that are open, kept how long at first
+	// while a log is kept, and drop how long a drop may take. again is for how long it rests behind a failure, twice as long behind each that
+	// follows, and at most for longest; alone, between two drops for which all others wait.
+	gather, held, kept, drop, again, longest, alone time.Duration
 }
 
 // defaultPurgeTimes: a read of Rows, or of Verify, lasts no longer than chainstore.RowsHold, and a while.
 func defaultPurgeTimes() purgeTimes {
 	return purgeTimes{
-		gather: time.Second, held: 2 * chainstore.RowsHold, drop: 5 * time.Minute, again: time.Second, longest: time.Minute, alone: time.Hour,
+		gather: time.Second, held: 2 * chainstore.RowsHold, kept: 2 * time.Second, drop: 5 * time.Minute, again: time.Second, longest: time.Minute, alone: time.Hour,
 	}
 }
 
@@ -56,7 +58,7 @@ func (s *Store) startPurges(o *Options) {
 	if o.ReadOnly || o.noPurges {
 		return
 	}
-	p := &purger{s: s, times: o.purges, log: o.Logger, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	p := &purger{s: s, times: o.purges, patience: o.purges.kept, log: o.Logger, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
@@ -215,12 +217,12 @@ func (p *purger) atOnce(all []layout.Purge) (n int) {
 
 // drop takes out of tables and logs what the keys of purges had before: see badgerdb.DropVersions.
 func (p *purger) drop(ctx context.Context, purges []layout.Purge) error {
-	last, prefixes := uint64(0), [][]byte(nil)
+	var prefixes [][]byte
 	for i := range purges {
-		last = max(last, purges[i].Number)
 		prefixes = append(prefixes, purges[i].Prefixes()...)
 	}
-	if err := p.waitFor(ctx, last); err != nil {
+	// All reads that see what was erased are over then. Those that take long are waited for before a log is kept, not behind it.
+	if err := p.waitFor(ctx, p.s.source.Versions.Last(), p.times.held); err != nil {
 		return err
 	}
 	if !p.s.source.DB.DropsBeside() {
@@ -232,6 +234,10 @@ func (p *purger) drop(ctx context.Context, purges []layout.Purge) error {
 	}
 	err = p.dropKept(ctx, again, prefixes)
 	again.Release()
+	p.patience = min(2*p.patience, p.times.held)
+	if err == nil {
+		p.patience = p.times.kept
+	}
 	if errors.Is(err, badgerdb.ErrLogChanged) {
 		missing, putBack := p.s.committer.PutBack(context.WithoutCancel(ctx), again)
 		err = errors.Join(fmt.Errorf("%w; %d rows were put back", err, missing), putBack)
@@ -240,10 +246,10 @@ func (p *purger) drop(ctx context.Context, purges []layout.Purge) error {
 }
 
 func (p *purger) dropKept(ctx context.Context, again *commit.Again, prefixes [][]byte) error {
-	if err := p.flushed(ctx, again.Log); err != nil {
+	if err := p.flushed(ctx, again.Log, p.patience); err != nil {
 		return err
 	}
-	if err := p.waitFor(ctx, again.Before); err != nil {
+	if err := p.waitFor(ctx, again.Before, p.patience); err != nil {
 		return err
 	}
 	dropping, cancel := context.WithTimeout(ctx, p.times.drop)
@@ -260,7 +266,7 @@ func (p *purger) dropAlone(ctx context.Context, purges []layout.Purge) error {
 	if err != nil {
 		return err
 	}
-	if err := p.flushed(ctx, log); err != nil {
+	if err := p.flushed(ctx, log, p.times.held); err != nil {
 		return err
 	}
 	p.aloneAt = time.Now()
@@ -270,14 +276,14 @@ func (p *purger) dropAlone(ctx context.Context, purges []layout.Purge) error {
 }
 
 // waitFor returns when no read is open of before a commit.
-func (p *purger) waitFor(ctx context.Context, commit uint64) error {
-	waiting, cancel := context.WithTimeoutCause(ctx, p.times.held, badgerdb.ErrHeld)
+func (p *purger) waitFor(ctx context.Context, commit uint64, most time.Duration) error {
+	waiting, cancel := context.WithTimeoutCause(ctx, most, badgerdb.ErrHeld)
 	defer cancel()
 	return p.s.source.Versions.WaitFor(waiting, commit)
 }
 
-func (p *purger) flushed(ctx context.Context, log badgerdb.Log) error {
-	waiting, cancel := context.WithTimeout(ctx, p.times.held)
+func (p *purger) flushed(ctx context.Context, log badgerdb.Log, most time.Duration) error {
+	waiting, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	return p.s.source.DB.Flushed(waiting, log)
 }

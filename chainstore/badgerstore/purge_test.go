@@ -26,7 +26,7 @@ import (
 // promptly is a purger that does not wait for more, and soon tries again.
 func promptly() Options {
 	return Options{MemtableBytes: 4 << 20, purges: purgeTimes{
-		gather: time.Nanosecond, held: 20 * time.Second, drop: time.Minute, again: 10 * time.Millisecond, longest: 100 * time.Millisecond, alone: time.Nanosecond,
+		gather: time.Nanosecond, held: 20 * time.Second, kept: 5 * time.Second, drop: time.Minute, again: 10 * time.Millisecond, longest: 100 * time.Millisecond, alone: time.Nanosecond,
 	}}
 }
 
@@ -178,25 +178,64 @@ func TestPurgeBeside(t *testing.T) {
 	soundAll(t, s)
 }
 
-// TestPurgeGivesUpOnAHeldRead: where a read stays open it fails, tells so, and goes on when the read is closed.
+// TestPurgeGivesUpOnAHeldRead: where a read stays open it fails, tells so, and goes on when the read is closed; until then that finds all that it may
+// see, be it from before the erasure or behind it.
 func TestPurgeGivesUpOnAHeldRead(t *testing.T) {
-	o := promptly()
-	o.purges.held = time.Millisecond
-	s := openAt(t, t.TempDir(), o)
-	ids := singing(t, s, "chat ")
-	held, err := s.source.Open(layout.OwnNamespace)
-	if err != nil {
-		t.Fatal(err)
+	for _, before := range []bool{true, false} {
+		o := promptly()
+		o.purges.held, o.purges.kept, o.noPurges = 20*time.Millisecond, time.Millisecond, true
+		s := openAt(t, t.TempDir(), o)
+		ids := singing(t, s, "chat ")
+		if !before {
+			erase(t, s, ids...)
+		}
+		held, err := s.source.Open(layout.OwnNamespace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if before {
+			erase(t, s, ids...)
+		}
+		o.noPurges = false
+		s.startPurges(&o)
+		waitFor(t, func() bool { return s.Metrics().PurgeFailures > 2 })
+		for _, purge := range leavingOf(t, s) {
+			for _, key := range purge.Prefixes() {
+				if value, found, err := held.Get(key); !found || err != nil || before != bytes.Contains(value, []byte(canaryText)) {
+					t.Errorf("the read finds of %q: %v, %v", key, found, err)
+				}
+			}
+		}
+		put(t, s, node(nil, "others write"))
+		held.Close()
+		purged(t, s, ids...)
+		mustBeSilent(t, s, nil)
 	}
-	erase(t, s, ids...)
-	waitFor(t, func() bool { return s.Metrics().PurgeFailures > 1 })
-	held.Close()
-	s.purger.end()
-	s.purger = nil
-	o.purges.held = time.Minute
-	s.startPurges(&o)
-	purged(t, s, ids...)
+}
+
+// TestPurgeOfCopies: of a compaction node the messages that are erased leave the files, one by one, and the others stay.
+func TestPurgeOfCopies(t *testing.T) {
+	s := openAt(t, t.TempDir(), promptly())
+	ids := conversation(t, s, "chat", 3)
+	copies := compacting(chainstore.Parent{Kind: chainstore.ParentID, ID: ids[6]}, ids[4], said(runloop.System, canaryText+"1"), said(runloop.User, canaryText+"2"), said(runloop.User, "what stays"))
+	id := put(t, s, copies)[0].ID
+	for i := range 2 {
+		n := foundNode(t, s, id)
+		one := storetest.Simple().Erase(n.Header, n.Payload, n.Metadata, func(k int) bool { return k == i })
+		if erased, err := s.Erase(t.Context(), testNamespace, []chainstore.ErasedNode{one}); erased != 1 || err != nil {
+			t.Fatalf("%d nodes were erased, %v", erased, err)
+		}
+		purged(t, s, id)
+		hits, err := canary.Search(s.dir, nil, fmt.Append(nil, canaryText, i+1))
+		if err != nil || len(hits) > 0 {
+			t.Errorf("%v, %v", hits, err)
+		}
+	}
 	mustBeSilent(t, s, nil)
+	if n := foundNode(t, s, id); !bytes.Contains(n.Payload, []byte("what stays")) || bytes.Contains(n.Payload, []byte(canaryText)) {
+		t.Error("the messages are not what should be left")
+	}
+	soundAll(t, s)
 }
 
 // TestPurgeOfCollected: of a node that was collected before it was purged nothing stays, and its receipt tells so.
@@ -563,6 +602,10 @@ func TestPurgeKilled(t *testing.T) {
 			t.Fatal("the child ended by itself")
 		}
 		s := openAt(t, dir, promptly())
+		if left := stillSinging(t, s); len(left) > 0 { // put, and not erased any more
+			erase(t, s, left...)
+			erased = append(erased, left...)
+		}
 		purged(t, s, erased...)
 		mustBeSilent(t, s, nil)
 		for _, id := range erased {
@@ -578,6 +621,21 @@ func TestPurgeKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// stillSinging are the nodes that have canaries.
+func stillSinging(t *testing.T, s *Store) (ids []chainstore.ID) {
+	t.Helper()
+	nodes, _, err := s.ExportNodes(t.Context(), testNamespace, chainstore.ExportSpan{Through: pointOf(t, s)}, nil, 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range nodes {
+		if bytes.Contains(nodes[i].Payload, []byte(canaryText)) {
+			ids = append(ids, nodes[i].Header.ID)
+		}
+	}
+	return ids
 }
 
 // TestPurgeChild is the child process of TestPurgeKilled.
