@@ -18,6 +18,10 @@ type Eraser interface {
 	// erasure, and again until it finds none, since a compaction may have come between. Errors: ErrNodeNotFound in a MissingError, whose Index is that of the
 	// node; ErrBadErasure; ErrTooLarge, also for more than MaxErased nodes, and those of Commit from there on.
 	Erase(ctx context.Context, namespace string, nodes []ErasedNode) (erased int, err error)
+	// EraseLabels takes the labels from aliases, each of which gets a new revision, in one durable transaction. What the aliases ever had as labels
+	// leaves the files as the content of erased nodes does, also of those that are deleted. A name that never was set is passed over. It tells how many had labels. Errors: ErrTooLarge, also for
+	// more than MaxErased names, and those of Commit from there on.
+	EraseLabels(ctx context.Context, namespace string, names []string) (had int, err error)
 	// Receipt returns what was given with the last erasure of a node. It outlives the node: ErrNotErased. The caller may keep it.
 	Receipt(ctx context.Context, namespace string, id ID) (Receipt, error)
 	// Erasures counts the times that nodes of a namespace were erased. Who plans a compaction asks before it reads what it keeps.
@@ -41,13 +45,13 @@ type Receipt struct {
 
 // Purging is what is to leave a store's files.
 type Purging struct {
-	// Nodes were erased, each counted once for each erasure, and Namespaces were deleted.
-	Nodes, Namespaces int64
+	// Nodes were erased, each counted once for each erasure, and Namespaces were deleted; of Aliases the labels were erased.
+	Nodes, Namespaces, Aliases int64
 	// Since is when the first of these was, in milliseconds since the epoch; 0: nothing is to leave.
 	Since int64
 }
 
-// MaxErased is how many nodes one Erase takes. Part of the contract: may only grow.
+// MaxErased is how many nodes one Erase takes, and how many names one EraseLabels. Part of the contract: may only grow.
 const MaxErased = 1000
 
 // AnyErasures is the Erasures of a compaction node that was not planned here.

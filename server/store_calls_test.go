@@ -73,7 +73,7 @@ func (s *callStore) during(call func()) []string {
 // engine's database, TokenKeys, of which a server asks once an hour, and SigningKey, of which it asks once.
 var (
 	countedCalls = []string{
-		"Alias", "AliasHistory", "Aliases", "Calls", "Chain", "ChainNamed", "Children", "Collect", "Commit", "Compactions", "Descendants", "Erase", "Erasures", "ExportAliases", "ExportNodes", "Find", "FirstWhere",
+		"Alias", "AliasHistory", "Aliases", "Calls", "Chain", "ChainNamed", "Children", "Collect", "Commit", "Compactions", "Descendants", "Erase", "EraseLabels", "Erasures", "ExportAliases", "ExportNodes", "Find", "FirstWhere",
 		"Headers", "Namespaces", "Nodes", "NoteEras", "Point", "Purging", "Receipt", "Reclaim", "Restore", "Rows", "SetSettings", "Settings", "Space", "SpawnDepth", "Spawned", "Stats", "Tables", "Verify", "WithCalls",
 	}
 	freeCalls = []string{"After", "Close", "Compaction", "Era", "Head", "Hold", "Info", "Runs", "SigningKey", "TokenKeys"}
@@ -180,6 +180,11 @@ func (s *callStore) Erase(ctx context.Context, ns string, nodes []chainstore.Era
 func (s *callStore) Receipt(ctx context.Context, ns string, id chainstore.ID) (chainstore.Receipt, error) {
 	s.ask("Receipt")
 	return s.Store.Receipt(ctx, ns, id)
+}
+
+func (s *callStore) EraseLabels(ctx context.Context, ns string, names []string) (int, error) {
+	s.ask("EraseLabels")
+	return s.Store.EraseLabels(ctx, ns, names)
 }
 
 func (s *callStore) Erasures(ctx context.Context, ns string) (uint64, error) {

@@ -14,6 +14,13 @@ func (s *Store) Erase(ctx context.Context, namespace string, nodes []chainstore.
 	return s.committer.Erase(ctx, namespace, nodes)
 }
 
+// EraseLabels writes the rows of aliases anew; see chainstore.Eraser.
+func (s *Store) EraseLabels(ctx context.Context, namespace string, names []string) (had int, err error) {
+	had, err = s.committer.EraseLabels(ctx, namespace, names)
+	s.purger.tell()
+	return had, err
+}
+
 // Receipt reads it; see chainstore.Eraser.
 func (s *Store) Receipt(ctx context.Context, namespace string, id chainstore.ID) (receipt chainstore.Receipt, err error) {
 	err = s.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {

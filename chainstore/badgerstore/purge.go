@@ -170,6 +170,7 @@ func count(sum *chainstore.Purging, p *layout.Purge) {
 		sum.Namespaces++
 	}
 	sum.Nodes += int64(len(p.Places))
+	sum.Aliases += int64(len(p.Names))
 	if at := max(p.At, 1); sum.Since == 0 || at < sum.Since {
 		sum.Since = at
 	}
@@ -206,7 +207,7 @@ func (p *purger) purge(ctx context.Context) (left bool, err error) {
 func (p *purger) atOnce(all []layout.Purge) (n int) {
 	nodes, bytes, most := 0, uint64(0), p.s.committer.MostAgain()
 	for n < len(all) {
-		nodes, bytes = nodes+len(all[n].Places), bytes+all[n].Bytes
+		nodes, bytes = nodes+len(all[n].Places)+len(all[n].Names), bytes+all[n].Bytes
 		if n > 0 && (nodes > maxPurgedAtOnce || bytes > most) {
 			break
 		}

@@ -132,6 +132,69 @@ func TestPurge(t *testing.T) {
 	}
 }
 
+// TestPurgeOfLabels: what aliases had as labels leaves tables and logs, also of those that were deleted or labelled anew; longer names are left alone.
+func TestPurgeOfLabels(t *testing.T) {
+	for name, alone := range map[string]bool{"beside others": false, "alone": true} {
+		t.Run(name, func(t *testing.T) {
+			o := promptly()
+			o.onlyPublic = alone
+			s := openAt(t, t.TempDir(), o)
+			id := put(t, s, node(nil, "what stays"))[0].ID
+			set := func(name string, labels map[string]string) {
+				t.Helper()
+				change := chainstore.AliasChange{Name: name, SetLabels: true, Labels: labels}
+				if labels == nil {
+					change.Target, change.SetLabels = chainstore.Target{Kind: chainstore.TargetNone}, false
+				} else {
+					change.Target = chainstore.Target{Kind: chainstore.TargetRef, Ref: chainstore.Ref{ID: id}}
+				}
+				if _, err := s.Commit(t.Context(), testNamespace, &chainstore.Change{Aliases: []chainstore.AliasChange{change}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			sings, other := map[string]string{"name": canaryText}, map[string]string{"name": "another"}
+			set("a", sings)
+			set("deleted", sings)
+			set("deleted", nil)
+			set("anew", sings)
+			set("anew", other)
+			for _, longer := range []string{"ab", "a/b", "anew/b"} {
+				set(longer, other)
+			}
+			if err := s.Reclaim(t.Context()); err != nil && !alone {
+				t.Fatal(err)
+			}
+			set("a", other)
+			set("a", sings)
+			had, err := s.EraseLabels(t.Context(), testNamespace, []string{"a", "deleted", "anew", "never", "a"})
+			if err != nil || had != 2 {
+				t.Fatalf("%d had labels, %v", had, err)
+			}
+			waitFor(t, func() bool {
+				p, err := s.Purging(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				return p == chainstore.Purging{}
+			})
+			mustBeSilent(t, s, nil)
+			for _, longer := range []string{"ab", "a/b", "anew/b"} {
+				a, err := s.Alias(t.Context(), testNamespace, longer)
+				if err != nil || a.Labels["name"] != "another" {
+					t.Errorf("%s: %v, %v", longer, a, err)
+				}
+			}
+			for name, revision := range map[string]int64{"a": 4, "anew": 3} {
+				a, err := s.Alias(t.Context(), testNamespace, name)
+				if err != nil || len(a.Labels) > 0 || a.Node != id || a.Revision < revision {
+					t.Errorf("%s: %+v, %v", name, a, err)
+				}
+			}
+			soundAll(t, s)
+		})
+	}
+}
+
 // TestPurgeBeside: with writers at full speed, and a read that is held open for a while, no acknowledged row is lost.
 func TestPurgeBeside(t *testing.T) {
 	s := openAt(t, t.TempDir(), promptly())

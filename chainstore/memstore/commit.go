@@ -17,6 +17,11 @@ func (s *Store) Commit(ctx context.Context, name string, change *chainstore.Chan
 		return nil, err
 	}
 	defer unlock()
+	return s.apply(name, ns, change)
+}
+
+// apply makes a change of a namespace that is locked.
+func (s *Store) apply(name string, ns *namespace, change *chainstore.Change) (*chainstore.Committed, error) {
 	p := &plan{name: name, ns: ns, change: change, now: s.millis(), point: s.point + 1, fresh: map[chainstore.ID]*node{}, erasing: newErasing(ns, s.point+1)}
 	if err := p.judge(); err != nil {
 		return nil, err

@@ -37,6 +37,31 @@ func (s *Store) Erase(ctx context.Context, name string, nodes []chainstore.Erase
 	return len(e.left), nil
 }
 
+// EraseLabels takes the labels from aliases; see chainstore.Eraser.
+func (s *Store) EraseLabels(ctx context.Context, name string, names []string) (had int, err error) {
+	ns, unlock, err := s.read(ctx, name)
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	if len(names) > chainstore.MaxErased {
+		return 0, chainstore.ErrTooLarge
+	}
+	change := &chainstore.Change{}
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
+		if a := ns.aliases[name]; a != nil && len(a.labels) > 0 {
+			change.Aliases = append(change.Aliases, chainstore.AliasChange{
+				Name: name, Target: chainstore.Target{Kind: chainstore.TargetRef, Ref: chainstore.Ref{Alias: name}}, SetLabels: true,
+			})
+		}
+	}
+	if len(change.Aliases) == 0 {
+		return 0, nil
+	}
+	_, err = s.apply(name, ns, change)
+	return len(change.Aliases), err
+}
+
 // Receipt looks it up; see chainstore.Eraser.
 func (s *Store) Receipt(ctx context.Context, name string, id chainstore.ID) (out chainstore.Receipt, err error) {
 	ns, unlock, err := s.read(ctx, name)

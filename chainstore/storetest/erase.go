@@ -16,6 +16,7 @@ func eraseChecks() []check {
 	return []check{
 		{Erase, "Left", eraseLeft},
 		{Erase, "Kinds", eraseKinds},
+		{Erase, "Labels", eraseLabels},
 		{Erase, "Refused", eraseRefused},
 		{Erase, "PutAgain", erasePutAgain},
 		{Erase, "Undone", eraseUndone},
@@ -760,5 +761,42 @@ func eraseReopened(f *fixture) {
 	equal(f, "the erasures", f.erasures(), erasures)
 	_, err := f.try([]Node{root(system(canary))})
 	f.refusesErased(err, 0, ids[0])
+	f.clean()
+}
+
+// eraseLabels: labels go, in one transaction, with a new revision; all else of an alias stays, and what had none is left as it is.
+func eraseLabels(f *fixture) {
+	none, err := f.store.EraseLabels(f.ctx(), f.ns, []string{"a"})
+	f.ok(err)
+	equal(f, "in a namespace that is not there", none, 0)
+	id := f.put(root(user("hello")))
+	secret := map[string]string{"name": "secret"}
+	f.commit(nil, f.labelled("a", id, secret), f.labelled("b", id, secret), f.labelled("c", id, nil), f.labelled("d", id, secret))
+	f.commit(nil, remove("d", chainstore.Condition{}))
+	before := map[string]*chainstore.Alias{}
+	for _, name := range []string{"a", "b", "c"} {
+		before[name] = f.alias(name)
+	}
+	had, err := f.store.EraseLabels(f.ctx(), f.ns, []string{"a", "c", "d", "never", "a"})
+	f.ok(err)
+	equal(f, "how many had labels", had, 1)
+	had, err = f.store.EraseLabels(f.ctx(), f.ns, []string{"a", "c", "d", "never"})
+	f.ok(err)
+	equal(f, "how many had labels once they were erased", had, 0)
+	for name, was := range before {
+		a := f.alias(name)
+		if name == "a" {
+			equal(f, "that it has a new revision", a.Revision > was.Revision, true)
+			equal(f, "labels", len(a.Labels), 0)
+			a.Revision, a.Labels = was.Revision, was.Labels
+		}
+		equal(f, "alias "+name, fmt.Sprintf("%+v", *a), fmt.Sprintf("%+v", *was))
+	}
+	many := make([]string, chainstore.MaxErased+1)
+	for i := range many {
+		many[i] = fmt.Sprint(i)
+	}
+	_, err = f.store.EraseLabels(f.ctx(), f.ns, many)
+	f.fails(err, chainstore.ErrTooLarge)
 	f.clean()
 }

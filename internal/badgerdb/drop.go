@@ -1,6 +1,7 @@
 package badgerdb
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -42,8 +43,8 @@ func (d *DB) DropsBeside() bool { return d.private != nil }
 //
 // Behind it the log is released: until then a commit that would begin another one waits.
 //
-// No key may be a beginning of a prefix, or of a key with one: Badger compares prefixes with keys and the numbers behind them, so that a prefix
-// "a\xff" drops "a" too. And what has a prefix must not have the number of the last commit of a log, or the next start misses that: Turn's key has
+// No key may be a beginning of a prefix, or of a key with one: Badger compares prefixes with keys and the numbers behind them, whose first byte is 0xff, so that a prefix
+// "a\xff" drops "a" too. Where no key has that byte, it drops "a" alone. And what has a prefix must not have the number of the last commit of a log, or the next start misses that: Turn's key has
 // it.
 //
 // Where DropsBeside tells that others may not commit or read, nobody does until it has returned, and rows that were committed again are dropped with
@@ -106,9 +107,18 @@ func (d *DB) noneBefore(before uint64, prefixes [][]byte) error {
 	return nil
 }
 
-// oldest finds a version of before a commit of a key with a prefix.
+// oldest finds a version of before a commit of a key with a prefix, or of the key that has it with its number behind.
 func oldest(txn *badger.Txn, prefix []byte, before uint64) (version uint64, found bool) {
-	it := txn.NewIterator(badger.IteratorOptions{Prefix: prefix, AllVersions: true})
+	if version, found = older(txn.NewIterator(badger.IteratorOptions{Prefix: prefix, AllVersions: true}), before); found {
+		return version, found
+	}
+	if key, ok := bytes.CutSuffix(prefix, []byte{0xff}); ok && len(key) > 0 {
+		return older(txn.NewKeyIterator(key, badger.IteratorOptions{AllVersions: true}), before)
+	}
+	return 0, false
+}
+
+func older(it *badger.Iterator, before uint64) (version uint64, found bool) {
 	defer it.Close()
 	for it.Rewind(); it.Valid(); it.Next() {
 		if v := it.Item().Version(); v < before {

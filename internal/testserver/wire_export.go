@@ -56,5 +56,8 @@ func (w *wire) Descendants(context.Context, string, chainstore.ID, func(*chainst
 	return errNotOnWire
 }
 
+// EraseLabels is not on the wire by itself.
+func (w *wire) EraseLabels(context.Context, string, []string) (int, error) { return 0, errNotOnWire }
+
 // Erasures is not on the wire.
 func (w *wire) Erasures(context.Context, string) (uint64, error) { return 0, errNotOnWire }

@@ -74,6 +74,17 @@ func (d *changeTxn) staying(purges []layout.Purge) (rows []row, err error) {
 		if rows, err = d.under(rows, layout.TableKey(p.Namespace, layout.TableNodes), p.Prefixes()); err != nil {
 			return nil, err
 		}
+		for _, name := range p.Names {
+			r := row{key: layout.AliasKey(p.Namespace, name)}
+			value, found, err := d.view.Get(r.key)
+			if err != nil {
+				return nil, err
+			}
+			if found {
+				r.value = append([]byte{}, value...)
+				rows = append(rows, r)
+			}
+		}
 	}
 	return rows, nil
 }
@@ -167,17 +178,28 @@ func (c *Committer) DropAlone(ctx context.Context, log badgerdb.Log, purges []la
 
 func (d *changeTxn) dropAlone(ctx context.Context, log badgerdb.Log, purges []layout.Purge) error {
 	c := d.c
-	rows, err := d.staying(purges)
+	staying, err := d.staying(purges)
 	if err != nil {
 		return err
 	}
-	had := map[string]bool{}
-	for _, r := range rows {
-		had[string(r.key)] = true
+	for i := range purges {
+		p := &purges[i]
+		if p.Kind != layout.PurgeLabels {
+			continue
+		}
+		if staying, err = d.under(staying, layout.TableKey(p.Namespace, layout.TableAliases), p.PrefixesAlone()); err != nil {
+			return err
+		}
+	}
+	had, rows := map[string]bool{}, staying[:0]
+	for _, r := range staying {
+		if !had[string(r.key)] {
+			had[string(r.key)], rows = true, append(rows, r)
+		}
 	}
 	var prefixes [][]byte
 	for i := range purges {
-		for _, prefix := range purges[i].Prefixes() {
+		for _, prefix := range purges[i].PrefixesAlone() {
 			prefixes = append(prefixes, prefix)
 			if key := layout.KeyUnder(prefix); !had[string(key)] {
 				rows = append(rows, row{key: key}) // Badger drops nothing under a prefix that has no key

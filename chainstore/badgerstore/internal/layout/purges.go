@@ -17,6 +17,8 @@ const (
 	PurgeNodes PurgeKind = iota
 	// PurgeNamespace is of a namespace that was deleted: nothing stays of any key that begins with its number.
 	PurgeNamespace
+	// PurgeLabels is of aliases whose labels were erased: what their rows have by now stays.
+	PurgeLabels
 
 	purgeKinds
 )
@@ -31,7 +33,7 @@ const (
 	purgeSaved
 )
 
-// MaxPurgePlaces is how many nodes a purge is of at most. What is more, or has more bytes than a commit should take, is of further parts.
+// MaxPurgePlaces is how many nodes, or aliases, a purge is of at most. What is more, or has more bytes than a commit should take, is of further parts.
 const MaxPurgePlaces = 256
 
 // Purge is what is to leave the files: a part of what one commit erased or deleted.
@@ -41,9 +43,10 @@ type Purge struct {
 	Kind      PurgeKind
 	At        int64
 	Namespace uint32
-	// Bytes are about those of what stays, Places those of the nodes.
+	// Bytes are about those of what stays, Places those of the nodes, Names those of the aliases.
 	Bytes  uint64
 	Places []chainstore.Place
+	Names  []string
 }
 
 // PurgesOf are the purges of nodes that a commit erases, no part with more than so many bytes but for one node. sizes are those of what stays of each.
@@ -67,11 +70,28 @@ func (p *Purge) Prefixes() (prefixes [][]byte) {
 	for _, at := range p.Places {
 		prefixes = append(prefixes, PlaceKey(p.Namespace, TableNodes, at))
 	}
+	for _, name := range p.Names {
+		prefixes = append(prefixes, append(AliasKey(p.Namespace, name), endOfName))
+	}
 	return prefixes
 }
 
+// PrefixesAlone are Prefixes for a database that by itself drops only what it finds keys of: those of aliases are of longer names, too.
+func (p *Purge) PrefixesAlone() [][]byte {
+	prefixes := p.Prefixes()
+	if p.Kind == PurgeLabels {
+		for i, prefix := range prefixes {
+			prefixes[i] = prefix[:len(prefix)-1]
+		}
+	}
+	return prefixes
+}
+
+// endOfName behind the key of an alias is what the database has there for each version of it, and no longer name: a byte that is in no UTF-8.
+const endOfName = 0xff
+
 // Stays tells whether what the keys have by now stays.
-func (p *Purge) Stays() bool { return p.Kind == PurgeNodes }
+func (p *Purge) Stays() bool { return p.Kind != PurgeNamespace }
 
 // KeyUnder is a key with a prefix of a purge, which may be written for a while.
 func KeyUnder(prefix []byte) []byte {
@@ -133,6 +153,9 @@ func (p *Purge) Value() []byte {
 	for _, at := range p.Places {
 		b = AppendPlaceValue(b, at)
 	}
+	for _, name := range p.Names {
+		b = appendText(b, name)
+	}
 	return b
 }
 
@@ -146,12 +169,16 @@ func ParsePurge(key, value []byte) (p Purge, err error) {
 	d := reader{rest: value}
 	p.Kind = PurgeKind(d.number(uint64(purgeKinds) - 1))
 	p.At, p.Namespace = int64(d.number(math.MaxInt64)), uint32(d.atLeast(FirstNamespace, LastNamespace))
-	if p.Kind == PurgeNodes {
+	if p.Stays() {
 		p.Bytes = d.number(math.MaxInt64)
 		for len(d.rest) > 0 && !d.failed {
-			p.Places = append(p.Places, d.place())
+			if p.Kind == PurgeNodes {
+				p.Places = append(p.Places, d.place())
+			} else {
+				p.Names = append(p.Names, d.text())
+			}
 		}
-		if len(p.Places) == 0 {
+		if len(p.Places)+len(p.Names) == 0 {
 			d.fail()
 		}
 	}
