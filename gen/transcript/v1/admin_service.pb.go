@@ -1606,7 +1606,7 @@ var File_transcript_v1_admin_service_proto protoreflect.FileDescriptor
 
 const file_transcript_v1_admin_service_proto_rawDesc = "" +
 	"\n" +
-	"!transcript/v1/admin_service.proto\x12\rtranscript.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"5\n" +
+	"!transcript/v1/admin_service.proto\x12\rtranscript.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1btranscript/v1/erasure.proto\"5\n" +
 	"\x15NamespaceStatsRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\"\xa0\x02\n" +
 	"\x16NamespaceStatsResponse\x12\x14\n" +
@@ -1736,14 +1736,16 @@ const file_transcript_v1_admin_service_proto_rawDesc = "" +
 	"\x15COLLECT_PHASE_MARKING\x10\x02\x12\x16\n" +
 	"\x12COLLECT_PHASE_HELD\x10\x03\x12\x1a\n" +
 	"\x16COLLECT_PHASE_SWEEPING\x10\x04\x12\x1c\n" +
-	"\x18COLLECT_PHASE_RECLAIMING\x10\x052\x83\x04\n" +
+	"\x18COLLECT_PHASE_RECLAIMING\x10\x052\x9f\x05\n" +
 	"\fAdminService\x12]\n" +
 	"\x0eNamespaceStats\x12$.transcript.v1.NamespaceStatsRequest\x1a%.transcript.v1.NamespaceStatsResponse\x12W\n" +
 	"\fSetNamespace\x12\".transcript.v1.SetNamespaceRequest\x1a#.transcript.v1.SetNamespaceResponse\x12G\n" +
 	"\x06Verify\x12\x1c.transcript.v1.VerifyRequest\x1a\x1d.transcript.v1.VerifyResponse0\x01\x12G\n" +
 	"\x06Backup\x12\x1c.transcript.v1.BackupRequest\x1a\x1d.transcript.v1.BackupResponse0\x01\x12H\n" +
 	"\aRestore\x12\x1d.transcript.v1.RestoreRequest\x1a\x1e.transcript.v1.RestoreResponse\x12_\n" +
-	"\x0eCollectGarbage\x12$.transcript.v1.CollectGarbageRequest\x1a%.transcript.v1.CollectGarbageResponse0\x01BCZAgithub.com/transcriptd/transcriptd/gen/transcript/v1;transcriptv1b\x06proto3"
+	"\x0eCollectGarbage\x12$.transcript.v1.CollectGarbageRequest\x1a%.transcript.v1.CollectGarbageResponse0\x01\x12D\n" +
+	"\x05Erase\x12\x1b.transcript.v1.EraseRequest\x1a\x1c.transcript.v1.EraseResponse0\x01\x12T\n" +
+	"\vGetReceipts\x12!.transcript.v1.GetReceiptsRequest\x1a\".transcript.v1.GetReceiptsResponseBCZAgithub.com/transcriptd/transcriptd/gen/transcript/v1;transcriptv1b\x06proto3"
 
 var (
 	file_transcript_v1_admin_service_proto_rawDescOnce sync.Once
@@ -1783,6 +1785,10 @@ var file_transcript_v1_admin_service_proto_goTypes = []any{
 	nil,                            // 20: transcript.v1.ArchiveAlias.LabelsEntry
 	(*timestamppb.Timestamp)(nil),  // 21: google.protobuf.Timestamp
 	(*durationpb.Duration)(nil),    // 22: google.protobuf.Duration
+	(*EraseRequest)(nil),           // 23: transcript.v1.EraseRequest
+	(*GetReceiptsRequest)(nil),     // 24: transcript.v1.GetReceiptsRequest
+	(*EraseResponse)(nil),          // 25: transcript.v1.EraseResponse
+	(*GetReceiptsResponse)(nil),    // 26: transcript.v1.GetReceiptsResponse
 }
 var file_transcript_v1_admin_service_proto_depIdxs = []int32{
 	5,  // 0: transcript.v1.NamespaceStatsResponse.settings:type_name -> transcript.v1.NamespaceSettings
@@ -1807,14 +1813,18 @@ var file_transcript_v1_admin_service_proto_depIdxs = []int32{
 	11, // 19: transcript.v1.AdminService.Backup:input_type -> transcript.v1.BackupRequest
 	13, // 20: transcript.v1.AdminService.Restore:input_type -> transcript.v1.RestoreRequest
 	18, // 21: transcript.v1.AdminService.CollectGarbage:input_type -> transcript.v1.CollectGarbageRequest
-	4,  // 22: transcript.v1.AdminService.NamespaceStats:output_type -> transcript.v1.NamespaceStatsResponse
-	7,  // 23: transcript.v1.AdminService.SetNamespace:output_type -> transcript.v1.SetNamespaceResponse
-	10, // 24: transcript.v1.AdminService.Verify:output_type -> transcript.v1.VerifyResponse
-	12, // 25: transcript.v1.AdminService.Backup:output_type -> transcript.v1.BackupResponse
-	14, // 26: transcript.v1.AdminService.Restore:output_type -> transcript.v1.RestoreResponse
-	19, // 27: transcript.v1.AdminService.CollectGarbage:output_type -> transcript.v1.CollectGarbageResponse
-	22, // [22:28] is the sub-list for method output_type
-	16, // [16:22] is the sub-list for method input_type
+	23, // 22: transcript.v1.AdminService.Erase:input_type -> transcript.v1.EraseRequest
+	24, // 23: transcript.v1.AdminService.GetReceipts:input_type -> transcript.v1.GetReceiptsRequest
+	4,  // 24: transcript.v1.AdminService.NamespaceStats:output_type -> transcript.v1.NamespaceStatsResponse
+	7,  // 25: transcript.v1.AdminService.SetNamespace:output_type -> transcript.v1.SetNamespaceResponse
+	10, // 26: transcript.v1.AdminService.Verify:output_type -> transcript.v1.VerifyResponse
+	12, // 27: transcript.v1.AdminService.Backup:output_type -> transcript.v1.BackupResponse
+	14, // 28: transcript.v1.AdminService.Restore:output_type -> transcript.v1.RestoreResponse
+	19, // 29: transcript.v1.AdminService.CollectGarbage:output_type -> transcript.v1.CollectGarbageResponse
+	25, // 30: transcript.v1.AdminService.Erase:output_type -> transcript.v1.EraseResponse
+	26, // 31: transcript.v1.AdminService.GetReceipts:output_type -> transcript.v1.GetReceiptsResponse
+	24, // [24:32] is the sub-list for method output_type
+	16, // [16:24] is the sub-list for method input_type
 	16, // [16:16] is the sub-list for extension type_name
 	16, // [16:16] is the sub-list for extension extendee
 	0,  // [0:16] is the sub-list for field type_name
@@ -1825,6 +1835,7 @@ func file_transcript_v1_admin_service_proto_init() {
 	if File_transcript_v1_admin_service_proto != nil {
 		return
 	}
+	file_transcript_v1_erasure_proto_init()
 	file_transcript_v1_admin_service_proto_msgTypes[3].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -25,6 +25,8 @@ const (
 	AdminService_Backup_FullMethodName         = "/transcript.v1.AdminService/Backup"
 	AdminService_Restore_FullMethodName        = "/transcript.v1.AdminService/Restore"
 	AdminService_CollectGarbage_FullMethodName = "/transcript.v1.AdminService/CollectGarbage"
+	AdminService_Erase_FullMethodName          = "/transcript.v1.AdminService/Erase"
+	AdminService_GetReceipts_FullMethodName    = "/transcript.v1.AdminService/GetReceipts"
 )
 
 // AdminServiceClient is the client API for AdminService service.
@@ -98,6 +100,28 @@ type AdminServiceClient interface {
 	//
 	// Errors: OVERLOADED (others run already).
 	CollectGarbage(ctx context.Context, in *CollectGarbageRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CollectGarbageResponse], error)
+	// Erases the content of nodes: text, arguments, results, metadata, salt and notes of every message. The node keeps its
+	// id and its place in its chains, which are read, verified and appended to as before. A marker stands for each message: it has
+	// the role, and of calls and results the call ids and tool names. No alias, no child and no grace keeps a node from it.
+	// Copies of the messages in compaction nodes are erased with them, and so are the summaries, and other texts that are no
+	// copies, of compaction nodes that stand for a selected node.
+	//
+	// When the last report has come, no rpc shows the content. It leaves the files of the store some time later, which
+	// GetReceipts tells; with `wait_for_files` the stream goes on until then. Copies outside of the store, such as
+	// backups made before, are not touched. Names stay: those of aliases, tools and variables.
+	//
+	// The nodes are found first, then erased in batches, each of which is durable by itself. If the stream ends early,
+	// what was erased stays erased; a new call goes on with the rest. Idempotent: nodes that were erased before are passed
+	// over. With `alias_prefix` it selects from the nodes and aliases as they are at the beginning of the call; with `metadata` or
+	// `attribute`, from the nodes that were put before it.
+	//
+	// Errors: NODE_NOT_FOUND (`nodes.ids`), SHARED_ROOT, OVERLOADED (others run already).
+	Erase(ctx context.Context, in *EraseRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[EraseResponse], error)
+	// Returns the receipts of nodes that were erased. A receipt says that the store has erased the node, and is signed by
+	// the store. It stays also when the node is deleted by CollectGarbage.
+	//
+	// Errors: NODE_NOT_FOUND (no node with that id was erased).
+	GetReceipts(ctx context.Context, in *GetReceiptsRequest, opts ...grpc.CallOption) (*GetReceiptsResponse, error)
 }
 
 type adminServiceClient struct {
@@ -195,6 +219,35 @@ func (c *adminServiceClient) CollectGarbage(ctx context.Context, in *CollectGarb
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type AdminService_CollectGarbageClient = grpc.ServerStreamingClient[CollectGarbageResponse]
 
+func (c *adminServiceClient) Erase(ctx context.Context, in *EraseRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[EraseResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &AdminService_ServiceDesc.Streams[3], AdminService_Erase_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[EraseRequest, EraseResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AdminService_EraseClient = grpc.ServerStreamingClient[EraseResponse]
+
+func (c *adminServiceClient) GetReceipts(ctx context.Context, in *GetReceiptsRequest, opts ...grpc.CallOption) (*GetReceiptsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetReceiptsResponse)
+	err := c.cc.Invoke(ctx, AdminService_GetReceipts_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AdminServiceServer is the server API for AdminService service.
 // All implementations must embed UnimplementedAdminServiceServer
 // for forward compatibility.
@@ -266,6 +319,28 @@ type AdminServiceServer interface {
 	//
 	// Errors: OVERLOADED (others run already).
 	CollectGarbage(*CollectGarbageRequest, grpc.ServerStreamingServer[CollectGarbageResponse]) error
+	// Erases the content of nodes: text, arguments, results, metadata, salt and notes of every message. The node keeps its
+	// id and its place in its chains, which are read, verified and appended to as before. A marker stands for each message: it has
+	// the role, and of calls and results the call ids and tool names. No alias, no child and no grace keeps a node from it.
+	// Copies of the messages in compaction nodes are erased with them, and so are the summaries, and other texts that are no
+	// copies, of compaction nodes that stand for a selected node.
+	//
+	// When the last report has come, no rpc shows the content. It leaves the files of the store some time later, which
+	// GetReceipts tells; with `wait_for_files` the stream goes on until then. Copies outside of the store, such as
+	// backups made before, are not touched. Names stay: those of aliases, tools and variables.
+	//
+	// The nodes are found first, then erased in batches, each of which is durable by itself. If the stream ends early,
+	// what was erased stays erased; a new call goes on with the rest. Idempotent: nodes that were erased before are passed
+	// over. With `alias_prefix` it selects from the nodes and aliases as they are at the beginning of the call; with `metadata` or
+	// `attribute`, from the nodes that were put before it.
+	//
+	// Errors: NODE_NOT_FOUND (`nodes.ids`), SHARED_ROOT, OVERLOADED (others run already).
+	Erase(*EraseRequest, grpc.ServerStreamingServer[EraseResponse]) error
+	// Returns the receipts of nodes that were erased. A receipt says that the store has erased the node, and is signed by
+	// the store. It stays also when the node is deleted by CollectGarbage.
+	//
+	// Errors: NODE_NOT_FOUND (no node with that id was erased).
+	GetReceipts(context.Context, *GetReceiptsRequest) (*GetReceiptsResponse, error)
 	mustEmbedUnimplementedAdminServiceServer()
 }
 
@@ -293,6 +368,12 @@ func (UnimplementedAdminServiceServer) Restore(context.Context, *RestoreRequest)
 }
 func (UnimplementedAdminServiceServer) CollectGarbage(*CollectGarbageRequest, grpc.ServerStreamingServer[CollectGarbageResponse]) error {
 	return status.Error(codes.Unimplemented, "method CollectGarbage not implemented")
+}
+func (UnimplementedAdminServiceServer) Erase(*EraseRequest, grpc.ServerStreamingServer[EraseResponse]) error {
+	return status.Error(codes.Unimplemented, "method Erase not implemented")
+}
+func (UnimplementedAdminServiceServer) GetReceipts(context.Context, *GetReceiptsRequest) (*GetReceiptsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetReceipts not implemented")
 }
 func (UnimplementedAdminServiceServer) mustEmbedUnimplementedAdminServiceServer() {}
 func (UnimplementedAdminServiceServer) testEmbeddedByValue()                      {}
@@ -402,6 +483,35 @@ func _AdminService_CollectGarbage_Handler(srv interface{}, stream grpc.ServerStr
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type AdminService_CollectGarbageServer = grpc.ServerStreamingServer[CollectGarbageResponse]
 
+func _AdminService_Erase_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(EraseRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(AdminServiceServer).Erase(m, &grpc.GenericServerStream[EraseRequest, EraseResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AdminService_EraseServer = grpc.ServerStreamingServer[EraseResponse]
+
+func _AdminService_GetReceipts_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetReceiptsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).GetReceipts(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_GetReceipts_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).GetReceipts(ctx, req.(*GetReceiptsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // AdminService_ServiceDesc is the grpc.ServiceDesc for AdminService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -421,6 +531,10 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "Restore",
 			Handler:    _AdminService_Restore_Handler,
 		},
+		{
+			MethodName: "GetReceipts",
+			Handler:    _AdminService_GetReceipts_Handler,
+		},
 	},
 	Streams: []grpc.StreamDesc{
 		{
@@ -436,6 +550,11 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "CollectGarbage",
 			Handler:       _AdminService_CollectGarbage_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "Erase",
+			Handler:       _AdminService_Erase_Handler,
 			ServerStreams: true,
 		},
 	},

@@ -9121,9 +9121,12 @@ type ServerInfoResponse struct {
 	// Ignore a name that you do not know. Do not send a field whose feature is missing.
 	Features []string `protobuf:"bytes,5,rep,name=features,proto3" json:"features,omitempty"`
 	// The limits of requests and responses.
-	Limits        *ServerLimits `protobuf:"bytes,6,opt,name=limits,proto3" json:"limits,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Limits *ServerLimits `protobuf:"bytes,6,opt,name=limits,proto3" json:"limits,omitempty"`
+	// The Ed25519 public key with which the store signs receipts of erased nodes: 32 bytes. Always the same for a store.
+	// Empty: the store has none yet and cannot be written to.
+	ReceiptPublicKey []byte `protobuf:"bytes,7,opt,name=receipt_public_key,json=receiptPublicKey,proto3" json:"receipt_public_key,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *ServerInfoResponse) Reset() {
@@ -9194,6 +9197,13 @@ func (x *ServerInfoResponse) GetFeatures() []string {
 func (x *ServerInfoResponse) GetLimits() *ServerLimits {
 	if x != nil {
 		return x.Limits
+	}
+	return nil
+}
+
+func (x *ServerInfoResponse) GetReceiptPublicKey() []byte {
+	if x != nil {
+		return x.ReceiptPublicKey
 	}
 	return nil
 }
@@ -10358,14 +10368,15 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"namespaces\x18\x01 \x03(\v2\x1c.transcript.v1.NamespaceInfoR\n" +
 	"namespaces\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x13\n" +
-	"\x11ServerInfoRequest\"\xe2\x01\n" +
+	"\x11ServerInfoRequest\"\x90\x02\n" +
 	"\x12ServerInfoResponse\x12%\n" +
 	"\x0eserver_version\x18\x01 \x01(\tR\rserverVersion\x12\x19\n" +
 	"\bstore_id\x18\x02 \x01(\tR\astoreId\x12!\n" +
 	"\fstore_format\x18\x03 \x01(\x05R\vstoreFormat\x12\x16\n" +
 	"\x06engine\x18\x04 \x01(\tR\x06engine\x12\x1a\n" +
 	"\bfeatures\x18\x05 \x03(\tR\bfeatures\x123\n" +
-	"\x06limits\x18\x06 \x01(\v2\x1b.transcript.v1.ServerLimitsR\x06limits\"\xb7\r\n" +
+	"\x06limits\x18\x06 \x01(\v2\x1b.transcript.v1.ServerLimitsR\x06limits\x12,\n" +
+	"\x12receipt_public_key\x18\a \x01(\fR\x10receiptPublicKey\"\xb7\r\n" +
 	"\fServerLimits\x12#\n" +
 	"\rrequest_bytes\x18\x01 \x01(\x05R\frequestBytes\x12\x1d\n" +
 	"\n" +
