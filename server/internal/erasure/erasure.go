@@ -1,0 +1,165 @@
+// Package erasure finds the nodes that a request selects and what copies them, and erases them.
+package erasure
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// Erasure is what to erase, and how. One of IDs, Prefix, Metadata and Attribute is set.
+type Erasure struct {
+	Store     chainstore.Store
+	Namespace string
+
+	IDs                 []chainstore.ID
+	Prefix              string
+	Metadata, Attribute *transcriptv1.EntrySelector
+
+	DryRun bool
+	// Roots says what becomes of roots without a salt.
+	Roots transcriptv1.SharedRoots
+	// Receipts makes the receipts.
+	Receipts *Receipts
+	// Reference stands in them.
+	Reference string
+	// May is asked before each batch, whose error ends the call.
+	May func(ctx context.Context, namespace string, ids []chainstore.ID) error
+	// Wait waits until the content has left the files; Erased is called before.
+	Wait   bool
+	Erased func()
+	// Tell is told how far it is. What it is given is its own.
+	Tell func(*transcriptv1.EraseResponse) error
+}
+
+const (
+	// batchNodes and batchBytes bound what one commit erases, and what is in memory of it.
+	batchNodes = 200
+	batchBytes = 4 << 20
+	// pageBytes is about how much is read at a time where all nodes of a namespace are looked at.
+	pageBytes = 1 << 20
+	// listed is how many entries of each list are in a report.
+	listed = 1000
+)
+
+// ErrSharedRoot says that a root without a salt is selected, and nothing is said of such. It comes in a SharedRootError.
+var ErrSharedRoot = errors.New("a root without a salt is selected, which all chains have that begin with the same words")
+
+// SharedRootError is ErrSharedRoot of a root.
+type SharedRootError struct{ ID chainstore.ID }
+
+// Error names the root.
+func (e *SharedRootError) Error() string { return ErrSharedRoot.Error() + ": " + e.ID.String() }
+
+// Unwrap is ErrSharedRoot.
+func (e *SharedRootError) Unwrap() error { return ErrSharedRoot }
+
+// Run erases. The last report is told with its counts, and without a phase. Errors: wire.Missing, SharedRootError, those of May, Tell and the store.
+func (e *Erasure) Run(ctx context.Context) error {
+	r := &run{Erasure: e, now: &transcriptv1.EraseResponse{}, targets: map[chainstore.ID]*target{}}
+	if err := r.held(ctx); err != nil {
+		return err
+	}
+	if e.Wait {
+		e.Erased()
+		if err := r.wait(ctx); err != nil {
+			return err
+		}
+	}
+	r.now.Phase, r.now.Done = transcriptv1.ErasePhase_ERASE_PHASE_UNSPECIFIED, true
+	return r.tell(nil)
+}
+
+// run is an erasure under way.
+type run struct {
+	*Erasure
+	// now has the counts and the phase.
+	now *transcriptv1.EraseResponse
+	// targets are the nodes that are selected, and those of which copies are looked for.
+	targets map[chainstore.ID]*target
+	// heads are the nodes with which Prefix began.
+	heads []chainstore.ID
+	// purges are the nodes whose content is to leave the files.
+	purges []chainstore.ID
+}
+
+// target is a node whose copies are to go.
+type target struct {
+	seq uint32
+	// kept says that it is a root that stays, and is no target.
+	kept bool
+	// erasedAt is when it was erased before, in milliseconds since the epoch; 0: it was not.
+	erasedAt int64
+	// unselected says that it only was found erased.
+	unselected bool
+}
+
+// held selects and erases. Nothing that is there is collected meanwhile.
+func (r *run) held(ctx context.Context) error {
+	release, err := r.Store.Hold(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	r.now.Phase = transcriptv1.ErasePhase_ERASE_PHASE_SELECTING
+	if err := r.tell(nil); err != nil {
+		return err
+	}
+	if err := r.selectNodes(ctx); err != nil {
+		return err
+	}
+	fresh, before := r.sorted()
+	r.now.Phase, r.now.NodesSelected = transcriptv1.ErasePhase_ERASE_PHASE_ERASING, int64(len(fresh))+r.now.AlreadyErased
+	if err := r.tell(nil); err != nil {
+		return err
+	}
+	if err := r.erase(ctx, fresh, nil); err != nil {
+		return err
+	}
+	found := &behind{run: r, reached: map[chainstore.ID]bool{}, listed: map[chainstore.ID]bool{}}
+	for _, group := range [][]chainstore.ID{fresh, before} {
+		if err := found.look(ctx, group); err != nil {
+			return err
+		}
+	}
+	if !r.DryRun {
+		return nil
+	}
+	if err := r.spawned(ctx, fresh); err != nil {
+		return err
+	}
+	return r.reaching(ctx, found.reached)
+}
+
+// tell tells how far it is, with what add adds.
+func (r *run) tell(add func(*transcriptv1.EraseResponse)) error {
+	n := r.now
+	report := &transcriptv1.EraseResponse{
+		Phase: n.Phase, NodesLookedAt: n.NodesLookedAt, NodesSelected: n.NodesSelected, NodesErased: n.NodesErased, Messages: n.Messages,
+		MessageBytes: n.MessageBytes, Compactions: n.Compactions, AlreadyErased: n.AlreadyErased, SharedRootsKept: n.SharedRootsKept,
+		NodesInFiles: n.NodesInFiles, MoreSpawned: n.MoreSpawned, Done: n.Done,
+	}
+	if add != nil {
+		add(report)
+	}
+	return r.Tell(report)
+}
+
+// rest waits for as long as something took, so that others have their turn, too.
+func rest(ctx context.Context, since time.Time) error {
+	return pause(ctx, time.Since(since))
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
