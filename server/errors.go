@@ -24,6 +24,7 @@ import (
 	"github.com/transcriptd/transcriptd/server/internal/chainview"
 	"github.com/transcriptd/transcriptd/server/internal/change"
 	"github.com/transcriptd/transcriptd/server/internal/compact"
+	"github.com/transcriptd/transcriptd/server/internal/erasure"
 	"github.com/transcriptd/transcriptd/server/internal/recall"
 	"github.com/transcriptd/transcriptd/server/internal/search"
 	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
@@ -100,6 +101,7 @@ func table() []row {
 		{chainstore.ErrSettingsChanged, codes.Aborted, transcriptv1.ErrorReason_ERROR_REASON_SETTINGS_CHANGED, "the settings have another revision: read them again and decide again", false},
 		{chainstore.ErrErasedMeanwhile, codes.Aborted, transcriptv1.ErrorReason_ERROR_REASON_ERASED_MEANWHILE, "nodes were erased again and again while the compaction was planned: repeat this call", false},
 		{chainstore.ErrErased, failed, transcriptv1.ErrorReason_ERROR_REASON_PAYLOAD_ERASED, "the node was erased, and cannot be put again as it was: put it with another salt", false},
+		{erasure.ErrSharedRoot, failed, transcriptv1.ErrorReason_ERROR_REASON_SHARED_ROOT, "a root without a salt is selected: it would be erased for every chain that begins with the same words; set shared_roots to keep such roots or to erase them", false},
 		{chainstore.ErrNotErased, notFound, transcriptv1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND, "no node of this namespace that was erased has that id", false},
 		{chainstore.ErrBadErasure, codes.Internal, transcriptv1.ErrorReason_ERROR_REASON_INTERNAL, "a fault of the server; its log has the cause under the request's id", true},
 		{chainstore.ErrNotAncestor, failed, transcriptv1.ErrorReason_ERROR_REASON_NOT_AN_ANCESTOR, "the node named is neither the head nor an ancestor of it", false},
@@ -114,7 +116,7 @@ func table() []row {
 		{receive.ErrNoRoom, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "there was no room for the request, since those of other calls have it all: repeat it later; nothing was done", false},
 		{reply.ErrNoRoom, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "there was no room for the reply, since replies that were not taken yet have it all: take them, and repeat this call later", false},
 		{reply.ErrBusy, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "other calls read, and it was not this one's turn: repeat it later", false},
-		{errBusyVerifying, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, fmt.Sprintf("%d calls of Verify, Backup and CollectGarbage run already: repeat this one later", maxVerifies), false},
+		{errBusyVerifying, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, fmt.Sprintf("%d calls of Verify, Backup, CollectGarbage and Erase run already: repeat this one later", maxVerifies), false},
 		{errUnread, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, fmt.Sprintf("nothing that was sent was taken for %s while others waited: take it, and go on where this call ended", unreadAfter), false},
 		{archive.ErrSpool, exhausted, transcriptv1.ErrorReason_ERROR_REASON_DISK_FULL, "the server cannot write into its folder for temporary files, which TMPDIR names: it is full, or not there; nothing was changed", true},
 		{receive.ErrSlow, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, fmt.Sprintf("the request was on its way for over %s while others waited for room: repeat it later; nothing was done", receive.Timeout), false},
@@ -174,6 +176,10 @@ func (m *mapper) status(ctx context.Context, err error) error {
 		Domain: errorDomain,
 		Reason: strings.TrimPrefix(r.reason.String(), "ERROR_REASON_"),
 	}
+	var shared *erasure.SharedRootError
+	if errors.As(err, &shared) {
+		info.Metadata = map[string]string{"node_id": shared.ID.String()}
+	}
 	details := []protoadapt.MessageV1{info, &errdetails.RequestInfo{RequestId: reply.RequestID(ctx)}}
 	text, more := explain(err, &r)
 	st, err := status.New(r.code, text).WithDetails(append(details, more...)...)
@@ -203,6 +209,7 @@ func explain(err error, r *row) (text string, more []protoadapt.MessageV1) {
 	var rate *access.RateError
 	var quota *chainstore.QuotaError
 	var erased *change.Erased
+	var shared *erasure.SharedRootError
 	switch {
 	case errors.As(err, &rate):
 		return r.text, []protoadapt.MessageV1{&errdetails.RetryInfo{RetryDelay: durationpb.New(rate.After)}}
@@ -220,6 +227,8 @@ func explain(err error, r *row) (text string, more []protoadapt.MessageV1) {
 		return r.text, more
 	case errors.As(err, &erased):
 		return r.text, violations(r.text, erased.Field)
+	case errors.As(err, &shared):
+		return shared.ID.String() + ": " + r.text, violations(r.text, "shared_roots")
 	case errors.As(err, &conflict):
 		return r.text, []protoadapt.MessageV1{protoadapt.MessageV1Of(conflict.Detail())}
 	case errors.As(err, &ambiguous):

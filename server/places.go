@@ -12,7 +12,7 @@ import (
 	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
 )
 
-// places are for the calls that take as long as their callers ask them to: Verify, Backup and CollectGarbage.
+// places are for the calls that take as long as their callers ask them to: Verify, Backup, CollectGarbage and Erase.
 type places struct {
 	*fair.Semaphore
 	// of is what of them one principal may have.
@@ -22,7 +22,7 @@ type places struct {
 	status  func(context.Context, error) error
 }
 
-// maxVerifies of Verify, Backup and CollectGarbage run at once, and maxVerifiesOf of one principal: each has some nodes in memory, stored and decoded, and takes a processor, for as
+// maxVerifies of Verify, Backup, CollectGarbage and Erase run at once, and maxVerifiesOf of one principal: each has some nodes in memory, stored and decoded, and takes a processor, for as
 // long as its caller asks it to take.
 const maxVerifies, maxVerifiesOf = 8, 6
 

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"github.com/transcriptd/transcriptd/server/internal/access"
+	"github.com/transcriptd/transcriptd/server/internal/erasure"
 	"github.com/transcriptd/transcriptd/server/internal/fair"
 	"github.com/transcriptd/transcriptd/server/internal/fairstore"
 	"github.com/transcriptd/transcriptd/server/internal/frames"
@@ -86,7 +87,9 @@ type Server struct {
 	drain     context.CancelFunc
 	transport *transport.Transport
 	tokens    *wire.Tokens
-	// scans is of all streams, verifies of all calls of Verify, Backup and CollectGarbage.
+	// receipts makes those of what is erased.
+	receipts *erasure.Receipts
+	// scans is of all streams, verifies of all calls of Verify, Backup, CollectGarbage and Erase.
 	scans    *fair.Semaphore
 	verifies *places
 }
@@ -102,7 +105,7 @@ func New(store chainstore.Store, cfg Config) *Server {
 		s.now = time.Now
 	}
 	s.log, s.registerer, s.grace = log, cfg.Registerer, cmp.Or(cfg.Grace, DefaultGrace)
-	s.tokens = wire.NewTokens(s.store, s.now)
+	s.tokens, s.receipts = wire.NewTokens(s.store, s.now), erasure.NewReceipts(s.store, s.now)
 	s.draining, s.drain = context.WithCancel(context.Background())
 	m := &mapper{rows: table(), log: log}
 	if cfg.ClientCertificates {
@@ -141,9 +144,11 @@ func (s *Server) GRPC(extra ...grpc.ServerOption) (*grpc.Server, error) {
 func (s *Server) register(services reflection.GRPCServer) {
 	transcriptv1.RegisterTranscriptServiceServer(services, &transcripts{
 		store: s.store, tokens: s.tokens, version: s.version, now: s.now, renderers: s.renderers, replies: s.transport.Replies,
-		scans: s.scans,
+		scans: s.scans, receipts: s.receipts, log: s.log,
 	})
-	transcriptv1.RegisterAdminServiceServer(services, &admin{store: s.store, version: s.version, grace: s.grace, tokens: s.tokens, verifies: s.verifies})
+	transcriptv1.RegisterAdminServiceServer(services, &admin{
+		store: s.store, version: s.version, grace: s.grace, tokens: s.tokens, receipts: s.receipts, verifies: s.verifies,
+	})
 	healthv1.RegisterHealthServer(services, s.health)
 	reflection.Register(services)
 }
@@ -168,10 +173,12 @@ type transcripts struct {
 	version   string
 	now       func() time.Time
 	renderers map[string]compaction.Renderer
-	// tokens, replies and scans are the server's.
-	tokens  *wire.Tokens
-	replies *reply.Limiter
-	scans   *fair.Semaphore
+	// tokens, replies, scans, receipts and log are the server's.
+	tokens   *wire.Tokens
+	replies  *reply.Limiter
+	scans    *fair.Semaphore
+	receipts *erasure.Receipts
+	log      *slog.Logger
 }
 
 // BytesLaid is how many bytes of buffers replies were laid and encoded into so far, whether the buffers were new or used
@@ -187,7 +194,8 @@ type admin struct {
 	// version is what the server says that it is.
 	version string
 	grace   time.Duration
-	// tokens and verifies are the server's.
+	// tokens, receipts and verifies are the server's.
 	tokens   *wire.Tokens
+	receipts *erasure.Receipts
 	verifies *places
 }

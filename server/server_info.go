@@ -16,11 +16,15 @@ import (
 )
 
 // ServerInfo tells what the server is and can do.
-func (t *transcripts) ServerInfo(context.Context, *transcriptv1.ServerInfoRequest) (*transcriptv1.ServerInfoResponse, error) {
+func (t *transcripts) ServerInfo(ctx context.Context, _ *transcriptv1.ServerInfoRequest) (*transcriptv1.ServerInfoResponse, error) {
 	info := t.store.Info()
+	key, err := t.receipts.PublicKey(ctx)
+	if err != nil {
+		t.log.WarnContext(ctx, "the key that receipts are signed with cannot be had", "cause", err.Error()) // no reason to tell nothing else
+	}
 	return &transcriptv1.ServerInfoResponse{
 		ServerVersion: t.version, StoreId: info.ID.String(), StoreFormat: int32(info.Format), Engine: info.Engine,
-		Features: features(), Limits: limits(),
+		Features: features(), Limits: limits(), ReceiptPublicKey: key,
 	}, nil
 }
 
@@ -28,7 +32,7 @@ func (t *transcripts) ServerInfo(context.Context, *transcriptv1.ServerInfoReques
 // goes.
 func features() []string {
 	return []string{
-		"alias_deletes", "alias_order", "alias_revisions", "archived_nodes", "backup", "collection", "delete_aliases", "get_nodes", "last_messages", "namespaces", "note_costs", "opaque_parts", "presets", "verify_cursor",
+		"alias_deletes", "alias_order", "alias_revisions", "archived_nodes", "backup", "collection", "delete_aliases", "erase", "get_nodes", "last_messages", "namespaces", "note_costs", "opaque_parts", "presets", "verify_cursor",
 	}
 }
 

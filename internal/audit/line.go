@@ -54,6 +54,7 @@ type call struct {
 	Namespace string   `json:"namespace,omitempty"`
 	WholeOf   string   `json:"scope,omitempty"`
 	DryRun    bool     `json:"dry_run,omitempty"`
+	Selector  string   `json:"selector,omitempty"`
 	Nodes     []string `json:"nodes,omitempty"`
 	NodeCount int      `json:"node_count,omitempty"`
 	// Aliases are what Key.Name makes of names.

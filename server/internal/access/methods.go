@@ -82,6 +82,8 @@ var methods = map[string]*Method{
 	transcriptv1.AdminService_Backup_FullMethodName:         {identity.Backup, Reads, namespace, "scope"},
 	transcriptv1.AdminService_Restore_FullMethodName:        {identity.Admin, Writes, namespace, ""},
 	transcriptv1.AdminService_CollectGarbage_FullMethodName: {identity.Admin, Reads, namespace, "scope"},
+	transcriptv1.AdminService_Erase_FullMethodName:          {identity.Erase, Reads, namespace, ""},
+	transcriptv1.AdminService_GetReceipts_FullMethodName:    {identity.Read, Reads, namespace, ""},
 
 	healthv1.Health_Check_FullMethodName: {known, Health, "", ""},
 	healthv1.Health_List_FullMethodName:  {known, Health, "", ""},

@@ -93,8 +93,9 @@ type target struct {
 	kept bool
 	// erasedAt is when it was erased before, in milliseconds since the epoch; 0: it was not.
 	erasedAt int64
-	// unselected says that it only was found erased.
-	unselected bool
+	// again says that it is a compaction node that was erased before, of which there may be more to erase; unselected, that it only was found
+	// erased.
+	again, unselected bool
 }
 
 // held selects and erases. Nothing that is there is collected meanwhile.
@@ -111,14 +112,15 @@ func (r *run) held(ctx context.Context) error {
 	if err := r.selectNodes(ctx); err != nil {
 		return err
 	}
-	fresh, before := r.sorted()
-	r.now.Phase, r.now.NodesSelected = transcriptv1.ErasePhase_ERASE_PHASE_ERASING, int64(len(fresh))+r.now.AlreadyErased
+	all := r.sorted(func(t *target) bool { return t.erasedAt == 0 || t.again })
+	r.now.Phase, r.now.NodesSelected = transcriptv1.ErasePhase_ERASE_PHASE_ERASING, int64(len(all))+r.now.AlreadyErased
 	if err := r.tell(nil); err != nil {
 		return err
 	}
-	if err := r.erase(ctx, fresh, nil); err != nil {
+	if err := r.erase(ctx, all, nil); err != nil {
 		return err
 	}
+	fresh, before := r.sorted(func(t *target) bool { return t.erasedAt == 0 }), r.sorted(func(t *target) bool { return t.erasedAt != 0 })
 	found := &behind{run: r, reached: map[chainstore.ID]bool{}, listed: map[chainstore.ID]bool{}}
 	for _, group := range [][]chainstore.ID{fresh, before} {
 		if err := found.look(ctx, group); err != nil {

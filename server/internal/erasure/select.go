@@ -38,11 +38,7 @@ func (r *run) add(h *chainstore.Header) error {
 	r.targets[h.ID] = t
 	switch shared := h.Seq == 0 && len(h.Salt) == 0; {
 	case h.Erased != nil:
-		t.erasedAt = undated
-		if !h.Covers.Present {
-			return nil
-		}
-		t.erasedAt = 0 // there may be more of it to erase
+		t.erasedAt, t.again = undated, h.Covers.Present
 	case shared && r.Roots == transcriptv1.SharedRoots_SHARED_ROOTS_KEEP:
 		t.kept = true
 		r.now.SharedRootsKept++
@@ -126,6 +122,9 @@ const stretch = 256
 // path selects a node and its ancestors, from the former on until it comes to one whose ancestors are selected.
 func (r *run) path(ctx context.Context, head chainstore.ID) error {
 	chain, err := r.Store.Chain(ctx, r.Namespace, chainstore.Ref{ID: head}, nil)
+	if errors.Is(err, chainstore.ErrNodeNotFound) {
+		return nil // of a state that keeps nothing any more
+	}
 	if err != nil {
 		return err
 	}
@@ -217,7 +216,7 @@ func (r *run) date(ctx context.Context) error {
 			return err
 		}
 		t.erasedAt = erasedAt(receipt.Bytes)
-		if t.unselected {
+		if t.unselected || t.again {
 			continue
 		}
 		r.purges = append(r.purges, id)
@@ -237,21 +236,15 @@ func (r *run) passedOver(h *chainstore.Header) error {
 	return r.tell(func(report *transcriptv1.EraseResponse) { report.Nodes = append(report.Nodes, entry) })
 }
 
-// sorted are the targets, ancestors before descendants: those that are to be erased, and those that were before.
-func (r *run) sorted() (fresh, before []chainstore.ID) {
+// sorted are the targets that are wanted, ancestors before descendants.
+func (r *run) sorted(wanted func(*target) bool) (ids []chainstore.ID) {
 	for id, t := range r.targets {
-		switch {
-		case t.kept:
-		case t.erasedAt != 0:
-			before = append(before, id)
-		default:
-			fresh = append(fresh, id)
+		if !t.kept && wanted(t) {
+			ids = append(ids, id)
 		}
 	}
-	for _, group := range [][]chainstore.ID{fresh, before} {
-		slices.SortFunc(group, func(a, b chainstore.ID) int {
-			return cmp.Or(cmp.Compare(r.targets[a].seq, r.targets[b].seq), slices.Compare(a[:], b[:]))
-		})
-	}
-	return fresh, before
+	slices.SortFunc(ids, func(a, b chainstore.ID) int {
+		return cmp.Or(cmp.Compare(r.targets[a].seq, r.targets[b].seq), slices.Compare(a[:], b[:]))
+	})
+	return ids
 }

@@ -58,7 +58,10 @@ func (a *auditor) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerI
 	if !tellsOf(m, err) {
 		return err
 	}
-	return a.tell(ctx, m, a.record(ctx, info.FullMethod, err), err)
+	r := a.record(ctx, info.FullMethod, err)
+	did := reply.CallOf(ctx).Done()
+	r.Selector, r.DryRun, r.Nodes, r.NodeCount = did.Selector, did.DryRun, did.Nodes, did.NodeCount
+	return a.tell(ctx, m, r, err)
 }
 
 // refusal is that of a call that cannot be told of.
@@ -87,7 +90,7 @@ func tellsOf(m *access.Method, err error) bool {
 
 // tell tells of a call, and gives what it comes to.
 func (a *auditor) tell(ctx context.Context, m *access.Method, r *audit.Record, err error) error {
-	r.Unchanged = m.Role&acting == 0 || r.DryRun || err != nil && (turnedAway(ctx) != nil || changedNothing(err))
+	r.Unchanged = m.Role&acting == 0 || r.DryRun || err != nil && r.NodeCount == 0 && (turnedAway(ctx) != nil || changedNothing(err))
 	untold := a.log.Add(r)
 	if untold == nil || err != nil || r.Unchanged || !a.log.Required() {
 		return err

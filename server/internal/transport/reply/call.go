@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/transcriptd/transcriptd/internal/audit"
 	"github.com/transcriptd/transcriptd/server/internal/access"
 	"github.com/transcriptd/transcriptd/server/internal/fair"
 )
@@ -29,6 +30,40 @@ type Call struct {
 	request any
 	// atOnce says that the call must not wait for the room of its reply: it has a place among writes, which others need.
 	atOnce bool
+	// done is what the audit is told of a stream.
+	done Done
+}
+
+// Done is what a stream has done to nodes, for the audit.
+type Done struct {
+	// Selector is the kind of what selected them, without its value.
+	Selector string
+	DryRun   bool
+	// Nodes are the ids of the first ones of so many.
+	Nodes     []string
+	NodeCount int
+}
+
+// Add adds a node.
+func (d *Done) Add(id string) {
+	if d.NodeCount++; d.NodeCount <= audit.Listed {
+		d.Nodes = append(d.Nodes, id)
+	}
+}
+
+// Tell says what the call has done. It may be nil.
+func (c *Call) Tell(d Done) {
+	if c != nil {
+		c.done = d
+	}
+}
+
+// Done is what was told last. It may be nil.
+func (c *Call) Done() Done {
+	if c == nil {
+		return Done{}
+	}
+	return c.done
 }
 
 // requestBytes is how much of the room for requests a unary call has; 0 for a stream, whose request is short.

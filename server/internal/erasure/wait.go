@@ -1,0 +1,35 @@
+package erasure
+
+import (
+	"context"
+	"time"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// lookEvery is how often it looks whether content has left the files.
+const lookEvery = 250 * time.Millisecond
+
+// wait waits until the content of all nodes that are erased has left the files.
+func (r *run) wait(ctx context.Context) error {
+	r.now.Phase = transcriptv1.ErasePhase_ERASE_PHASE_PURGING
+	for left := r.purges; ; {
+		for len(left) > 0 {
+			receipt, err := r.Store.Receipt(ctx, r.Namespace, left[0])
+			if err != nil {
+				return err
+			}
+			if receipt.PurgedAt == 0 {
+				break
+			}
+			left = left[1:]
+		}
+		r.now.NodesInFiles = int64(len(left))
+		if err := r.tell(nil); err != nil || len(left) == 0 {
+			return err
+		}
+		if err := pause(ctx, lookEvery); err != nil {
+			return err
+		}
+	}
+}
