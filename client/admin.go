@@ -97,6 +97,55 @@ func (c *Client) CollectGarbage(ctx context.Context, q Collection) iter.Seq2[*tr
 	return reports(ctx, c, req, open, "the collection was not finished", (*transcriptv1.CollectGarbageResponse).GetDone)
 }
 
+// Erasure is what Erase is to erase, and how. One of Nodes, AliasPrefix, Metadata and Attribute is set.
+type Erasure struct {
+	// Nodes are ids.
+	Nodes []string
+	// AliasPrefix selects what aliases whose names begin so reach, and did in their histories, up to the roots.
+	AliasPrefix string
+	// Metadata selects the nodes that have this entry, Attribute those that have a message with it among the attributes of its note.
+	Metadata, Attribute *transcriptv1.EntrySelector
+	// DryRun tells what would be erased, and erases nothing.
+	DryRun bool
+	// SharedRoots says what becomes of roots without a salt, which all chains have that begin with the same words: without it they are refused,
+	// as ErrSharedRoot.
+	SharedRoots transcriptv1.SharedRoots
+	// Reference stays in the receipts, such as the number of a ticket: no personal data.
+	Reference string
+	// WaitForFiles goes on until the content has left the files of the server's store.
+	WaitForFiles bool
+}
+
+// Erase makes the server erase the content of nodes of the namespace, and of its copies in compaction nodes, and yields its reports as they come.
+// The nodes stay, with markers. An error ends it, and so does who stops: what was erased stays erased, and another goes on with the rest. A server
+// without the feature "erase" does not have it.
+func (c *Client) Erase(ctx context.Context, e Erasure) iter.Seq2[*transcriptv1.EraseResponse, error] {
+	req := &transcriptv1.EraseRequest{
+		Namespace: c.options.namespace, DryRun: e.DryRun, SharedRoots: e.SharedRoots, Reference: e.Reference, WaitForFiles: e.WaitForFiles,
+	}
+	switch {
+	case e.Nodes != nil:
+		req.Selector = &transcriptv1.EraseRequest_Nodes{Nodes: &transcriptv1.NodeSelector{Ids: e.Nodes}}
+	case e.AliasPrefix != "":
+		req.Selector = &transcriptv1.EraseRequest_AliasPrefix{AliasPrefix: e.AliasPrefix}
+	case e.Metadata != nil:
+		req.Selector = &transcriptv1.EraseRequest_Metadata{Metadata: e.Metadata}
+	case e.Attribute != nil:
+		req.Selector = &transcriptv1.EraseRequest_Attribute{Attribute: e.Attribute}
+	}
+	open := func(ctx context.Context) (grpc.ClientStream, error) {
+		return c.admin.Erase(ctx, req)
+	}
+	return reports(ctx, c, req, open, "the erasure was not finished", (*transcriptv1.EraseResponse).GetDone)
+}
+
+// Receipts returns the receipts of nodes that were erased, by their ids: ErrNodeNotFound for one that was not. CheckReceipt in the module
+// canonical tells what a receipt says. A server without the feature "erase" does not have them.
+func (c *Client) Receipts(ctx context.Context, ids ...string) ([]*transcriptv1.NodeReceipt, error) {
+	res, err := read(ctx, c, c.admin.GetReceipts, &transcriptv1.GetReceiptsRequest{Namespace: c.options.namespace, NodeIds: ids})
+	return res.GetReceipts(), err
+}
+
 // reports are those of a stream whose last one is done.
 func reports[Report any](ctx context.Context, c *Client, req proto.Message, open func(context.Context) (grpc.ClientStream, error), unfinished string,
 	isDone func(*Report) bool,

@@ -128,6 +128,7 @@ const (
 	ErrQuotaExceeded       = Reason(transcriptv1.ErrorReason_ERROR_REASON_QUOTA_EXCEEDED)
 	ErrRateLimited         = Reason(transcriptv1.ErrorReason_ERROR_REASON_RATE_LIMITED)
 	ErrPayloadErased       = Reason(transcriptv1.ErrorReason_ERROR_REASON_PAYLOAD_ERASED)
+	ErrSharedRoot          = Reason(transcriptv1.ErrorReason_ERROR_REASON_SHARED_ROOT)
 )
 
 // Error is the reason's name, such as ALIAS_MOVED.

@@ -90,6 +90,10 @@ func methods() map[string]func(context.Context, *Client, *Thread) error {
 		"Client.CollectGarbage": func(ctx context.Context, c *Client, _ *Thread) error {
 			return last(c.CollectGarbage(ctx, Collection{}))
 		},
+		"Client.Erase": func(ctx context.Context, c *Client, _ *Thread) error {
+			return last(c.Erase(ctx, Erasure{AliasPrefix: "a"}))
+		},
+		"Client.Receipts": func(ctx context.Context, c *Client, _ *Thread) error { return second(c.Receipts(ctx, "a")) },
 		"Client.ForgetAlias": func(ctx context.Context, c *Client, _ *Thread) error {
 			return second(c.ForgetAlias(ctx, "a", Condition{}))
 		},

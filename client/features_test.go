@@ -33,6 +33,7 @@ func asked(ctx context.Context, c *Client) map[string]func() error {
 		"alias_revisions": func() error { _, err := c.DeleteAlias(ctx, "a", RevisionIs(1)); return err },
 		"collection":      func() error { return first(c.CollectGarbage(ctx, Collection{})) },
 		"delete_aliases":  func() error { return first(c.DeleteAliases(ctx, AliasDeletion{Prefix: "a"})) },
+		"erase":           func() error { _, err := c.Receipts(ctx, id); return err },
 		"get_nodes":       func() error { _, err := c.Nodes(ctx, id); return err },
 		"last_messages":   func() error { _, err := c.Assemble(ctx, ByID(id), Query{LastMessages: 1}); return err },
 		"namespaces":      func() error { return first(c.Namespaces(ctx)) },

@@ -97,6 +97,7 @@ func table() []row {
 
 		{chainstore.ErrAliasExists, codes.AlreadyExists, transcriptv1.ErrorReason_ERROR_REASON_ALIAS_EXISTS, "an alias that must not exist does", false},
 		{chainstore.ErrAliasMoved, codes.Aborted, transcriptv1.ErrorReason_ERROR_REASON_ALIAS_MOVED, "an alias points elsewhere, or has another revision: read it again and decide again", false},
+		{canonical.ErrReceipt, invalid, transcriptv1.ErrorReason_ERROR_REASON_INVALID_FIELD, "a receipt is not signed with the key that stands beside it", false},
 		{chainstore.ErrBadExport, invalid, transcriptv1.ErrorReason_ERROR_REASON_INVALID_FIELD, "an alias is not as a store exports it", false},
 		{chainstore.ErrSettingsChanged, codes.Aborted, transcriptv1.ErrorReason_ERROR_REASON_SETTINGS_CHANGED, "the settings have another revision: read them again and decide again", false},
 		{chainstore.ErrErasedMeanwhile, codes.Aborted, transcriptv1.ErrorReason_ERROR_REASON_ERASED_MEANWHILE, "nodes were erased again and again while the compaction was planned: repeat this call", false},

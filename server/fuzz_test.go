@@ -27,6 +27,11 @@ func seeds() map[string][]proto.Message {
 		transcripts + "PutNodes": {&transcriptv1.PutNodesRequest{Nodes: []*transcriptv1.NewNode{
 			{Parent: ref, Messages: []*Message{calling("t", "1")}}, {Previous: true, Messages: []*Message{result("1", "")}, Aliases: []*Update{{Name: "a"}}},
 		}}},
+		admin + "Erase": {
+			&transcriptv1.EraseRequest{Selector: &transcriptv1.EraseRequest_AliasPrefix{AliasPrefix: "b"}, DryRun: true},
+			&transcriptv1.EraseRequest{Selector: &transcriptv1.EraseRequest_Nodes{Nodes: &transcriptv1.NodeSelector{Ids: []string{absent}}}, Reference: "T-1"},
+		},
+		admin + "GetReceipts":            {&transcriptv1.GetReceiptsRequest{NodeIds: []string{absent}}},
 		admin + "CollectGarbage":         {&transcriptv1.CollectGarbageRequest{Grace: durationpb.New(0)}, &transcriptv1.CollectGarbageRequest{Scope: transcriptv1.Scope_SCOPE_STORE, DryRun: true}},
 		admin + "Backup":                 {&transcriptv1.BackupRequest{}, &transcriptv1.BackupRequest{Scope: transcriptv1.Scope_SCOPE_STORE}},
 		transcripts + "PutArchivedNodes": {&transcriptv1.PutArchivedNodesRequest{Nodes: []*transcriptv1.ArchivedNode{archived("", user("x"))}}},

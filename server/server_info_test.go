@@ -7,17 +7,19 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/erasure"
 )
 
 func infoOf(t *testing.T) (*transcriptv1.ServerInfoResponse, *memstore.Store) {
 	t.Helper()
 	store := memstore.New(memstore.Options{})
-	rpcs := &transcripts{store: store, version: "v1.2.3"}
+	rpcs := &transcripts{store: store, version: "v1.2.3", receipts: erasure.NewReceipts(store, time.Now)}
 	info, err := rpcs.ServerInfo(t.Context(), &transcriptv1.ServerInfoRequest{})
 	if err != nil {
 		t.Fatal(err)

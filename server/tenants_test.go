@@ -37,6 +37,8 @@ type tenants struct {
 	grpc         *grpc.Server
 	// heads are of a chain of each, in that order.
 	heads [2]string
+	// erased is a node of ours that was erased.
+	erased string
 	// secrets are the texts that only they have, by what they are; as arguments, we have them too.
 	secrets map[string]string
 	// told is what everything of theirs looks like to themselves.
@@ -66,6 +68,8 @@ func newTenants(t *testing.T) *tenants {
 	w.heads[0], _ = w.ours.settle("mine", "we")
 	head, ids := w.theirs.settle(canary, canary)
 	w.heads[1] = head
+	w.erased = absent
+	ids = append(ids, w.theirs.eraseOne(theirNamespace, canary+" said this once"))
 	for i, id := range ids {
 		w.secrets[fmt.Sprint("node ", i)] = id
 	}
@@ -140,6 +144,8 @@ func (w *tenants) calls() map[string]proto.Message {
 		"ReplayTools": &Replay{Head: head}, "Search": &transcriptv1.SearchRequest{Scope: &transcriptv1.SearchRequest_Head{Head: head}, Pattern: &transcriptv1.SearchRequest_Text{Text: "e"}},
 		"Describe": &transcriptv1.DescribeRequest{Head: head}, "ResolveAlias": &transcriptv1.ResolveAliasRequest{Name: "mine/chat"}, "ListAliases": &transcriptv1.ListAliasesRequest{PageSize: 1},
 		"ListAliasHistory": &transcriptv1.ListAliasHistoryRequest{Name: "mine/chat"}, "NamespaceStats": &transcriptv1.NamespaceStatsRequest{}, "Verify": &transcriptv1.VerifyRequest{}, "Backup": &transcriptv1.BackupRequest{},
+		"Erase":          &transcriptv1.EraseRequest{Selector: &transcriptv1.EraseRequest_AliasPrefix{AliasPrefix: "mine/"}, SharedRoots: transcriptv1.SharedRoots_SHARED_ROOTS_ERASE},
+		"GetReceipts":    &transcriptv1.GetReceiptsRequest{NodeIds: []string{w.erased}},
 		"CollectGarbage": &transcriptv1.CollectGarbageRequest{Grace: durationpb.New(0)},
 		"Restore":        &transcriptv1.RestoreRequest{Archived: &transcriptv1.ArchiveNamespace{RevisionFloor: 1}},
 		"SetNamespace":   &transcriptv1.SetNamespaceRequest{Settings: &transcriptv1.NamespaceSettings{MaxNodes: 1 << 40}},
@@ -163,8 +169,12 @@ func TestTenantsSeeNothingOfEachOther(t *testing.T) {
 				continue
 			}
 			at := w
-			if isWrite := slices.Contains([]string{"PutNode", "PutNodes", "PutArchivedNodes", "Alias", "DeleteAlias", "DeleteAliases", "Compact", "Restore"}, m.Name); isWrite {
+			if isWrite := slices.Contains([]string{"PutNode", "PutNodes", "PutArchivedNodes", "Alias", "DeleteAlias", "DeleteAliases", "Compact", "Restore", "Erase"}, m.Name); isWrite {
 				at = newTenants(t) // what we put there ourselves, we may read
+			}
+			if m.Name == "GetReceipts" {
+				at = newTenants(t)
+				at.erased = at.ours.eraseOne("ours", "we said this once")
 			}
 			calls += at.tries(t, "/"+service+"/"+m.Name, at.calls()[m.Name])
 		}

@@ -96,6 +96,7 @@ func TestOverBadger(t *testing.T) {
 		"aliases":     TestAliasStates,
 		"admin":       TestAdmin,
 		"collect":     TestCollectGarbage,
+		"erase":       TestErase,
 		"not found":   TestRefusalsAreTyped,
 		"all at once": TestPutAll,
 		"compacted":   TestAThreadGoesOnPastCompactions,

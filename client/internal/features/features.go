@@ -19,6 +19,8 @@ func featureOf(name protoreflect.FullName) string {
 		return "backup"
 	case "CollectGarbageRequest", "DeleteAliasRequest.forget_history", "DeleteAliasesRequest.forget_history":
 		return "collection"
+	case "EraseRequest", "GetReceiptsRequest":
+		return "erase"
 	case "PutArchivedNodesRequest":
 		return "archived_nodes"
 	case "GetNodesRequest":

@@ -36,12 +36,9 @@ type piece struct {
 	entry *transcriptv1.ErasedNode
 }
 
-// errFull ends a read where a batch has its bytes.
-var errFull = errors.New("the batch is full")
-
 // pieces reads nodes until they have batchBytes, and makes what is to be left of them. done is how many ids it has looked at.
 func (r *run) pieces(ctx context.Context, ids []chainstore.ID, parts map[chainstore.ID][]bool) (pieces []piece, done int, err error) {
-	size := 0
+	size, full := 0, errors.New("the batch is full")
 	err = r.Store.Nodes(ctx, r.Namespace, ids, func(n *chainstore.FoundNode) error {
 		part, ok := parts[n.Header.ID]
 		p, err := pieceOf(n, func(i int) bool { return !ok || part[i] })
@@ -57,13 +54,13 @@ func (r *run) pieces(ctx context.Context, ids []chainstore.ID, parts map[chainst
 		}
 		done++
 		if size += len(n.Payload) + len(n.Metadata); size >= batchBytes {
-			return errFull
+			return full
 		}
 		return nil
 	})
 	if err == nil {
 		done = len(ids)
-	} else if errors.Is(err, errFull) {
+	} else if errors.Is(err, full) {
 		err = nil
 	}
 	return pieces, done, err

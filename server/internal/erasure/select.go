@@ -207,10 +207,8 @@ const undated = -1
 
 // date reads when targets were erased that were erased before.
 func (r *run) date(ctx context.Context) error {
-	for id, t := range r.targets {
-		if t.erasedAt != undated {
-			continue
-		}
+	for _, id := range r.sorted(func(t *target) bool { return t.erasedAt == undated }) {
+		t := r.targets[id]
 		receipt, err := r.Store.Receipt(ctx, r.Namespace, id)
 		if err != nil {
 			return err
