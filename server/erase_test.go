@@ -221,6 +221,10 @@ func TestEraseByAliasPrefix(t *testing.T) {
 		must[*transcriptv1.DeleteAliasResponse](r)(r.DeleteAlias(r.ctx(), &transcriptv1.DeleteAliasRequest{Name: "me/gone"}))
 		fork := r.put(right, user("of a fork"))
 		r.point("you/fork", fork)
+		labels := func(name string) *transcriptv1.AliasMove {
+			return &transcriptv1.AliasMove{Name: name, Target: byAlias(name), Labels: &transcriptv1.Labels{Entries: map[string]string{"name": "secret"}}}
+		}
+		must[*transcriptv1.AliasResponse](r)(r.Alias(r.ctx(), &transcriptv1.AliasRequest{Aliases: []*transcriptv1.AliasMove{labels("me/chat"), labels("you/fork")}}))
 		r.chain("mean", user("another"))
 		must[*transcriptv1.PutNodeResponse](r)(r.PutNode(r.ctx(), &PutNode{
 			Namespace: "other", Messages: []*Message{user("secret root")}, Salt: salted('a'), Aliases: []*Update{{Name: "me/chat"}},
@@ -232,7 +236,13 @@ func TestEraseByAliasPrefix(t *testing.T) {
 			equal(r, "whether an alias is deleted", a.Deleted, a.Name == "me/gone")
 			equal(r, "whether only the past of an alias reaches it", a.PastOnly, a.Name == "me/gone")
 		}
-		got := r.erased(&Erase{Selector: prefixOf("me/")})
+		equal(r, "the labels that would go", dry.LabelsErased, 1)
+		got := r.erased(&Erase{Selector: prefixOf("me/"), WaitForFiles: true})
+		equal(r, "the labels that went", got.LabelsErased, 1)
+		for name, want := range map[string]string{"me/chat": "", "you/fork": "secret"} {
+			alias := must[*transcriptv1.ResolveAliasResponse](r)(r.ResolveAlias(r.ctx(), &transcriptv1.ResolveAliasRequest{Name: name}))
+			equal(r, "the label of "+name, alias.Alias.Labels["name"], want)
+		}
 		equal(r, "the nodes", strings.Join(got.ids(), " "), strings.Join(slices.Sorted(slices.Values([]string{first, left, right, gone})), " "))
 		for _, head := range []string{left, right, gone, fork} {
 			equal(r, "whether a secret shows", r.shows(byID(head), "secret"), false)

@@ -338,7 +338,7 @@ type EraseRequest_Nodes struct {
 type EraseRequest_AliasPrefix struct {
 	// The nodes that aliases reach whose names begin with this prefix, up to the roots: from the node that the alias
 	// points to, and from each node of its history, also if the alias was deleted. 1 to 512 bytes. Nodes that other
-	// aliases reach too are among them.
+	// aliases reach too are among them. The labels of these aliases are erased, too.
 	AliasPrefix string `protobuf:"bytes,3,opt,name=alias_prefix,json=aliasPrefix,proto3,oneof"`
 }
 
@@ -496,7 +496,9 @@ type EraseResponse struct {
 	MoreSpawned bool `protobuf:"varint,14,opt,name=more_spawned,json=moreSpawned,proto3" json:"more_spawned,omitempty"`
 	// Whether this is the last report. A stream that ends without it has not finished: what was erased stays erased,
 	// and a new call goes on with the rest.
-	Done          bool `protobuf:"varint,15,opt,name=done,proto3" json:"done,omitempty"`
+	Done bool `protobuf:"varint,15,opt,name=done,proto3" json:"done,omitempty"`
+	// With `alias_prefix`: aliases whose labels the call erased. Labels that such an alias had before leave the files, too.
+	LabelsErased  int64 `protobuf:"varint,16,opt,name=labels_erased,json=labelsErased,proto3" json:"labels_erased,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -634,6 +636,13 @@ func (x *EraseResponse) GetDone() bool {
 		return x.Done
 	}
 	return false
+}
+
+func (x *EraseResponse) GetLabelsErased() int64 {
+	if x != nil {
+		return x.LabelsErased
+	}
+	return 0
 }
 
 // A node that Erase erases.
@@ -1151,7 +1160,7 @@ const file_transcript_v1_erasure_proto_rawDesc = "" +
 	"\x03ids\x18\x01 \x03(\tR\x03ids\"7\n" +
 	"\rEntrySelector\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\"\xd8\x04\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"\xfd\x04\n" +
 	"\rEraseResponse\x12/\n" +
 	"\x05phase\x18\x01 \x01(\x0e2\x19.transcript.v1.ErasePhaseR\x05phase\x12&\n" +
 	"\x0fnodes_looked_at\x18\x02 \x01(\x03R\rnodesLookedAt\x12%\n" +
@@ -1168,7 +1177,8 @@ const file_transcript_v1_erasure_proto_rawDesc = "" +
 	"\aaliases\x18\f \x03(\v2\x1c.transcript.v1.ReachingAliasR\aaliases\x12(\n" +
 	"\x10spawned_node_ids\x18\r \x03(\tR\x0espawnedNodeIds\x12!\n" +
 	"\fmore_spawned\x18\x0e \x01(\bR\vmoreSpawned\x12\x12\n" +
-	"\x04done\x18\x0f \x01(\bR\x04done\"\x82\x02\n" +
+	"\x04done\x18\x0f \x01(\bR\x04done\x12#\n" +
+	"\rlabels_erased\x18\x10 \x01(\x03R\flabelsErased\"\x82\x02\n" +
 	"\n" +
 	"ErasedNode\x12\x17\n" +
 	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12\x1a\n" +

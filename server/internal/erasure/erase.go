@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/transcriptd/transcriptd/canonical"
@@ -24,6 +25,27 @@ func (r *run) erase(ctx context.Context, ids []chainstore.ID, parts map[chainsto
 			return err
 		}
 		if err := rest(ctx, began); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// labels erases those of aliases.
+func (r *run) labels(ctx context.Context) error {
+	if len(r.names) == 0 {
+		return nil
+	}
+	if err := r.May(ctx, r.Namespace, r.heads); err != nil {
+		return err
+	}
+	for some := range slices.Chunk(r.names, chainstore.MaxErased) {
+		had, err := r.Store.EraseLabels(ctx, r.Namespace, some)
+		if err != nil {
+			return err
+		}
+		r.now.LabelsErased += int64(had)
+		if err := r.tell(nil); err != nil {
 			return err
 		}
 	}

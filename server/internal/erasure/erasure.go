@@ -82,6 +82,9 @@ type run struct {
 	targets map[chainstore.ID]*target
 	// heads are the nodes with which Prefix began.
 	heads []chainstore.ID
+	// names are the aliases with Prefix, labelled is how many of them have labels.
+	names    []string
+	labelled int64
 	// purges are the nodes whose content is to leave the files.
 	purges []chainstore.ID
 }
@@ -128,8 +131,9 @@ func (r *run) held(ctx context.Context) error {
 		}
 	}
 	if !r.DryRun {
-		return nil
+		return r.labels(ctx)
 	}
+	r.now.LabelsErased = r.labelled
 	if err := r.spawned(ctx, fresh); err != nil {
 		return err
 	}
@@ -142,7 +146,7 @@ func (r *run) tell(add func(*transcriptv1.EraseResponse)) error {
 	report := &transcriptv1.EraseResponse{
 		Phase: n.Phase, NodesLookedAt: n.NodesLookedAt, NodesSelected: n.NodesSelected, NodesErased: n.NodesErased, Messages: n.Messages,
 		MessageBytes: n.MessageBytes, Compactions: n.Compactions, AlreadyErased: n.AlreadyErased, SharedRootsKept: n.SharedRootsKept,
-		NodesInFiles: n.NodesInFiles, MoreSpawned: n.MoreSpawned, Done: n.Done,
+		NodesInFiles: n.NodesInFiles, MoreSpawned: n.MoreSpawned, Done: n.Done, LabelsErased: n.LabelsErased,
 	}
 	if add != nil {
 		add(report)

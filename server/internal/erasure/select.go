@@ -92,6 +92,10 @@ func (r *run) byPrefix(ctx context.Context) error {
 		Namespace: func(*chainstore.ExportedNamespace) error { return nil },
 		Alias: func(a *chainstore.ExportedAlias) error {
 			if strings.HasPrefix(a.Name, r.Prefix) {
+				r.names = append(r.names, a.Name)
+				if len(a.Labels) > 0 {
+					r.labelled++
+				}
 				for i := range a.States {
 					if s := &a.States[i]; !s.Deleted && !heads[s.Node] {
 						heads[s.Node] = true

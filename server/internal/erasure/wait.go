@@ -25,11 +25,24 @@ func (r *run) wait(ctx context.Context) error {
 			left = left[1:]
 		}
 		r.now.NodesInFiles = int64(len(left))
-		if err := r.tell(nil); err != nil || len(left) == 0 {
+		gone, err := r.labelsAreGone(ctx)
+		if err != nil {
+			return err
+		}
+		if err := r.tell(nil); err != nil || len(left) == 0 && gone {
 			return err
 		}
 		if err := pause(ctx, lookEvery); err != nil {
 			return err
 		}
 	}
+}
+
+// labelsAreGone tells whether no labels are in the files that were erased, by this call or another.
+func (r *run) labelsAreGone(ctx context.Context) (bool, error) {
+	if len(r.names) == 0 {
+		return true, nil
+	}
+	p, err := r.Store.Purging(ctx)
+	return p.Aliases == 0, err
 }
