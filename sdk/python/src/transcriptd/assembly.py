@@ -28,6 +28,8 @@ class QueryOptions(TypedDict, total=False):
     """Shows a closed last run loop condensed too; only with VIEW_CONVERSATION."""
     after: str
     """Asks for what the view adds to that of this ancestor (the head itself is allowed): see Assembly.base_id. Not with VIEW_CONVERSATION."""
+    after_erasures: int
+    """The Assembly.erasures that the view of `after` came with: where nodes of the namespace were erased since, the whole view comes."""
     last_messages: int
     """Asks for the end of the view: at most so many messages, up to 10,000, 0 for any number; at least one message, and no group of tool calls
     is parted: see Assembly.begin. Not with VIEW_CONVERSATION, nor with `after`."""
@@ -54,6 +56,7 @@ class Query:
     policy: v1.Policy | None = None
     condense_last: bool = False
     after: str = ""
+    after_erasures: int = 0
     last_messages: int = 0
     last_bytes: int = 0
     before: v1.MessagePlace | None = None
@@ -77,6 +80,7 @@ class Query:
             policy=None if self.policy is None else _check.message("policy", self.policy, v1.Policy),
             condense_last=_check.flag("condense_last", self.condense_last),
             after_id=_check.node_id("after", self.after, empty=True),
+            after_erasures=_check.number("after_erasures", self.after_erasures, most=2**63 - 1),
             last_messages=_check.number("last_messages", self.last_messages, most=int32),
             last_bytes=_check.number("last_bytes", self.last_bytes, most=int32),
             before=None if self.before is None else _check.message("before", self.before, v1.MessagePlace),
@@ -103,6 +107,8 @@ class Assembly:
     """Names the content, for `if_none_match`."""
     not_modified: bool = False
     """Whether the etag that was given is still right; then there are no messages."""
+    erasures: int = 0
+    """How many calls have erased nodes of the namespace, for `after_erasures`."""
     counters: v1.ChainCounters | None = None
     """The chain's totals."""
     report: v1.Report | None = None
@@ -129,7 +135,7 @@ class Assembly:
         """Appends a frame."""
         if not self.head_id:
             self.head_id, self.base_id, self.etag = frame.head_id, frame.base_id, frame.etag
-            self.not_modified, self.counters = frame.not_modified, frame.counters
+            self.not_modified, self.erasures, self.counters = frame.not_modified, frame.erasures, frame.counters
             self.begin, self.more_before = frame.begin, frame.more_before
         self.report = frame.report or self.report
         self.nodes.extend(frame.nodes)
@@ -144,6 +150,8 @@ class Frames:
         self._begun = False
         self._ended = False  # the report came, or there is none to come
         self.verifier = Verifier() if verify else None
+        self.erasures = 0
+        """As the first reply tells."""
 
     def next(self, reply: bytes) -> Assembly:
         """Reads and judges a reply. BadReplyError, VerificationError."""
@@ -165,6 +173,7 @@ class Frames:
             more_before=told.has_more_before,
             etag=told.etag,
             not_modified=told.not_modified,
+            erasures=told.erasures,
             counters=told.counters if told.HasField("counters") else None,
             report=report,
             nodes=list(told.nodes),
@@ -173,7 +182,7 @@ class Frames:
 
     def _begin(self, told: v1.StreamAssembleResponse) -> None:
         """Judges what the first reply says of the whole."""
-        self._begun = True
+        self._begun, self.erasures = True, told.erasures
         asked = self._request
         if not told.head_id:
             raise BadReplyError("no head")

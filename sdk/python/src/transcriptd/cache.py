@@ -16,14 +16,15 @@ _NAME_OVERHEAD = 128
 
 class View:
     """What the effective view of a head adds to that of base, or all of it where base is None. It does not change, but for its names, which
-    belong to the cache."""
+    belong to the cache. `erasures` is how many there were in the namespace, by the reply that it, and its base, came with."""
 
-    __slots__ = ("base", "head", "names", "payload")
+    __slots__ = ("base", "erasures", "head", "names", "payload")
 
-    def __init__(self, head: str, base: View | None, payload: bytes) -> None:
+    def __init__(self, head: str, base: View | None, payload: bytes, erasures: int = 0) -> None:
         self.head = head
         self.base = base
         self.payload = payload
+        self.erasures = erasures
         self.names: list[str] = []
 
     def line(self) -> Iterator[View]:
@@ -59,6 +60,7 @@ class Cache:
         self._most = most
         self._views: OrderedDict[str, View] = OrderedDict()  # by head, the last used last
         self._named: dict[str, View] = {}  # by alias: a view that its chain begins with
+        self._erasures = 0  # the most that a view was kept with; those with less are gone
         self.used = 0
 
     def get(self, head: str) -> View | None:
@@ -71,8 +73,14 @@ class Cache:
 
     def put(self, view: View) -> bool:
         """Keeps a view, in place of those that were used least recently, and tells whether it is kept. One that with its bases is larger than
-        the cache is not, and drops nothing."""
+        the cache is not, and drops nothing. Nor is one that may have what was erased since."""
         with self._lock:
+            if view.erasures < self._erasures:
+                return False
+            if view.erasures > self._erasures:
+                while self._views:
+                    self._drop()
+                self._erasures = view.erasures
             kept = self._views.get(view.head)
             if kept is not None:
                 self._use(kept)
@@ -82,7 +90,7 @@ class Cache:
                     self._use(view.base)
                 return False
             if view.base is not None and self._views.get(view.base.head) is not view.base:
-                view = View(view.head, None, view.whole())  # its base went meanwhile: it has to stand alone
+                view = View(view.head, None, view.whole(), view.erasures)  # its base went meanwhile: it has to stand alone
             self._views[view.head] = view
             self.used += view.cost()
             self._use(view)
@@ -121,11 +129,15 @@ class Cache:
     def _shrink(self) -> None:
         """Drops the views used least recently until the rest fits."""
         while self.used > self._most:
-            _, view = self._views.popitem(last=False)
-            self.used -= view.cost()
-            for alias in view.names:
-                del self._named[alias]
-            view.names = []
+            self._drop()
+
+    def _drop(self) -> None:
+        """Drops the view used least recently, and its names."""
+        _, view = self._views.popitem(last=False)
+        self.used -= view.cost()
+        for alias in view.names:
+            del self._named[alias]
+        view.names = []
 
 
 def _name_cost(alias: str) -> int:

@@ -176,6 +176,8 @@ class Chain:
     """Of each message as LangChain has it."""
     ends: list[tuple[str, int]] = field(default_factory=list)
     """Each node, and how many messages there are through it."""
+    erasures: int = 0
+    """How many there were in the namespace, by the reply that it came with, or when it was begun."""
 
     @property
     def head(self) -> str:
@@ -186,7 +188,7 @@ class Chain:
         """As many whole nodes as have at most so many messages."""
         ends = [end for end in self.ends if end[1] <= count]
         kept = ends[-1][1] if ends else 0
-        return Chain(self.messages[:kept], self.digests[:kept], ends)
+        return Chain(self.messages[:kept], self.digests[:kept], ends, self.erasures)
 
     def at(self, head: str) -> Chain | None:
         """The beginning that ends with a node; None where that is no node of it."""
@@ -200,7 +202,7 @@ class Chain:
 
     def copy(self) -> Chain:
         """A chain of its own."""
-        return Chain(list(self.messages), list(self.digests), list(self.ends))
+        return Chain(list(self.messages), list(self.digests), list(self.ends), self.erasures)
 
     def langchain(self, serde: SerializerProtocol) -> list[BaseMessage]:
         """The messages as LangChain has them, made anew."""
@@ -277,7 +279,7 @@ class Recent:
         self._most, self._weight = most, weight
         self._kept: OrderedDict[str, tuple[Any, int]] = OrderedDict()
         self._total = 0
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def get(self, name: str) -> Any | None:
         """The value of a name; None where it is not kept."""
@@ -311,3 +313,21 @@ class Recent:
         """The values, the one used last first."""
         with self._lock:
             return iter([value for value, _ in reversed(self._kept.values())])
+
+
+class Chains(Recent):
+    """The chains that were used last, by their heads: none that may have what is known to be erased since."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(most, lambda chain: sum(message.ByteSize() for message in chain.messages))
+        self.erasures = 0
+        """The most that a chain was kept with; those with less are gone."""
+
+    def put(self, name: str, value: Chain) -> None:
+        """Keeps a chain, unless it has fewer erasures."""
+        with self._lock:
+            if value.erasures > self.erasures:
+                self.clear()
+                self.erasures = value.erasures
+            if value.erasures == self.erasures:
+                super().put(name, value)

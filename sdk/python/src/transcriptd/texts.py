@@ -11,6 +11,10 @@ UNKNOWN_RESULT = "[result unknown: the agent was interrupted while this call may
 """The result of a call of which nobody knows whether it ran."""
 
 
+ERASED = "[erased]"
+"""The text that stands where a message was erased."""
+
+
 def stub(call_id: str | None, name: str | None) -> v1.Message:
     """The stub of a call with an id and a name, either of which may be absent."""
     message = v1.Message(role=v1.ROLE_TOOL, parts=[v1.Part(text=STUB)], origin=v1.ORIGIN_STUB)

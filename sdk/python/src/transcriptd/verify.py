@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from . import raw, v1
 from .errors import TranscriptError, VerificationError
 from .identity import encode_messages, id_bytes, metadata_digest, node_id, payload_digest
-from .messages import is_opaque
-from .texts import stub
+from .messages import calls, is_opaque
+from .texts import ERASED, stub
+
+_ERASED_KIND = "erased"  # the type of an opaque marker
 
 
 @dataclass
@@ -81,6 +83,8 @@ class Verifier:
     def _node(self, info: v1.NodeInfo, payload: bytes) -> None:
         """Verifies the next node, or a further part of a node whose repair made it too large for a frame."""
         verify_info(info, payload)
+        if self.view != v1.VIEW_CONVERSATION:
+            _verify_markers(info, payload)
         if self.part and self.view == v1.VIEW_FULL:
             self._follow(info)
             return
@@ -91,7 +95,7 @@ class Verifier:
             self._link(info)
         self._listen(payload)
         hidden = bool(info.envelope.covers_through_id) and info.message_count == 0
-        if verbatim(info) or hidden:
+        if verbatim(info) or erased(info) or hidden:
             return
         if self.view == v1.VIEW_FULL:
             raise mismatch(info.node_id, "a full view has its messages not as they were put")
@@ -109,7 +113,7 @@ class Verifier:
             raise mismatch(info.node_id, "it comes behind a node that came in part")
         if compaction and info.message_count != 0:
             raise mismatch(info.node_id, "a full view shows a compaction")
-        if not compaction and not verbatim(info) and self._came:
+        if not compaction and not verbatim(info) and not erased(info) and self._came:
             self._over = self.inner
             if not self._over:
                 raise mismatch(info.node_id, "it came in part")
@@ -136,7 +140,7 @@ class Verifier:
 
     def _compacted(self, info: v1.NodeInfo) -> None:
         """Goes on behind what the node covers."""
-        if not verbatim(info):
+        if not verbatim(info) and not erased(info):
             raise mismatch(info.node_id, "a compaction has its messages not as they were put")
         if self._spoken:
             raise mismatch(info.node_id, "what it covers is shown beside it")
@@ -219,15 +223,58 @@ def verify_info(info: v1.NodeInfo, payload: bytes) -> None:
         raise mismatch(info.node_id, "it hashes to another id")
 
 
+def marker(message: v1.Message) -> v1.Message:
+    """What stands where a message was erased, made of what stands there: a message that is a marker equals it, and no other does."""
+    if message.origin in (v1.ORIGIN_STUB, v1.ORIGIN_LEFT_OUT):
+        return message
+    made = v1.Message(role=message.role, state=message.state, origin=message.origin)
+    if is_opaque(message):
+        made.parts.append(v1.Part(opaque=v1.Opaque(type=_ERASED_KIND)))
+        return made
+    if message.role == v1.ROLE_TOOL:
+        made.is_error = message.is_error
+        if message.HasField("tool_call_id"):
+            made.tool_call_id = message.tool_call_id
+        if message.HasField("name"):
+            made.name = message.name
+    if message.parts:
+        made.parts.append(v1.Part(text=ERASED))
+    for call in calls(message):
+        kept = v1.ToolCall(arguments="{}")
+        if call.HasField("id"):
+            kept.id = call.id
+        if call.HasField("name"):
+            kept.name = call.name
+        made.parts.append(v1.Part(tool_call=kept))
+    return made
+
+
+def _verify_markers(info: v1.NodeInfo, payload: bytes) -> None:
+    """Verifies that a node that was erased shows markers alone, stubs of the view aside. Of a compaction node nobody can tell which messages
+    were."""
+    if not erased(info) or info.envelope.covers_through_id:
+        return
+    for one in raw.each(_without_stubs(info.node_id, payload)):
+        if one != encode_messages([marker(raw.messages_of(one)[0])]):
+            raise mismatch(info.node_id, "it is erased, and shows more than a marker")
+
+
 def verify_node(request: v1.GetNodeRequest, reply: v1.GetNodeResponse, payload: bytes) -> None:
     """Verifies a reply of GetNode: that it is the node asked for, and that envelope, metadata and, unless they were left out, messages hash to
-    its id."""
+    its id. Of a node that was erased the digests tell that."""
     info = reply.info
     if not info.HasField("envelope"):
         raise mismatch(info.node_id, "no envelope came")
     if not info.node_id.startswith(request.node.node_id):
         raise mismatch(info.node_id, "it is not the one asked for")
+    by_digest = v1.NodeInfo(node_id=info.node_id, envelope=info.envelope)
     salt, entries = info.envelope.salt, reply.metadata.entries
+    if erased(info):
+        if entries:
+            raise mismatch(info.node_id, "it is erased, and has metadata")
+        _verify_markers(info, payload)
+        verify_info(by_digest, b"")
+        return
     try:
         metadata = metadata_digest(entries, salt).hex() if entries else ""
         messages = payload_digest(payload, salt).hex()
@@ -237,7 +284,7 @@ def verify_node(request: v1.GetNodeRequest, reply: v1.GetNodeResponse, payload: 
         raise mismatch(info.node_id, "its metadata has another digest")
     if not request.omit_messages and messages != info.envelope.payload_digest:
         raise mismatch(info.node_id, "its messages have another digest")
-    verify_info(v1.NodeInfo(node_id=info.node_id, envelope=info.envelope), b"")
+    verify_info(by_digest, b"")
 
 
 def verify_put(nodes: Sequence[v1.NewNode], results: Sequence[v1.PutNodeResponse]) -> None:
@@ -274,6 +321,11 @@ def verbatim(info: v1.NodeInfo) -> bool:
     """Whether a reply has a node's messages as they are hashed. Of any other content, also one that a later version may tell, the envelope has
     the digest."""
     return info.content == v1.NODE_CONTENT_VERBATIM
+
+
+def erased(info: v1.NodeInfo) -> bool:
+    """Whether a node was erased."""
+    return info.content == v1.NODE_CONTENT_ERASED
 
 
 def _spawned_from(given: v1.SpawnedFromRef) -> v1.SpawnedFrom:

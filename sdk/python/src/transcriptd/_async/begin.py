@@ -15,6 +15,7 @@ from ..errors import (
     NodeNotFoundError,
     NoNameError,
     ParentNotFoundError,
+    PayloadErasedError,
     TranscriptError,
     advised,
     happened,
@@ -59,7 +60,7 @@ class Begin(CompactionCalls, Aliases):
         `message_id` is the message's id where it came from: the alias msg/MESSAGE_ID is the thread's. `messages` is what was said, as a rule one
         user message; `notes` and `metadata` as in Node. `reply_to` is the id of the message that it replies to: the chain of msg/REPLY_TO goes on.
         Where that is empty or not known, a conversation begins, with `system`, a message or a list of them, in a root of its own, so that equal
-        prompts share it.
+        prompts share it; where that root was erased, this one gets a salt.
         `chat`, if not empty, is the conversation that the message is part of: each commit of the thread also points the alias chat/CHAT to what it
         wrote, whichever branch that is in.
 
@@ -97,8 +98,27 @@ class Begin(CompactionCalls, Aliases):
     async def _put_first(self, system: Sequence[v1.Message], node: Node) -> PutResult:
         """Puts the first messages of a conversation, behind a root of system messages where there are some."""
         if not system:
-            return await self._put(replace(node, previous=False))
-        return (await self.put_all(Node(messages=system), replace(node, previous=True)))[1]
+            return await self._put_root(replace(node, previous=False))
+        root, below = Node(messages=system), replace(node, previous=True)
+        try:
+            return (await self.put_all(root, below))[1]
+        except PayloadErasedError as error:
+            if not any(violation.field.startswith("nodes[0].") for violation in error.violations):
+                raise
+            return (await self.put_all(self._salted(root, error), below))[1]
+
+    async def _put_root(self, root: Node) -> PutResult:
+        """Puts a root."""
+        try:
+            return await self._put(root)
+        except PayloadErasedError as error:
+            return await self._put(self._salted(root, error))
+
+    def _salted(self, root: Node, refused: PayloadErasedError) -> Node:
+        """A root without a salt with one, where the equal one that everybody shares was erased. Of any other, refused stays the error."""
+        if root.salt or self._settings.deterministic:
+            raise refused
+        return replace(root, salt=new_salt())
 
     async def resume(self, message_id: str) -> AsyncThread:
         """Gives the thread of a message that was started before, at the head it has come to, for example after a crash.
@@ -140,7 +160,7 @@ class Begin(CompactionCalls, Aliases):
                 raise
         state = ThreadState(alias)
         try:
-            state.started(await self._put(Node(messages=system, aliases=state.aliases(must_not_exist()))))
+            state.started(await self._put_root(Node(messages=system, aliases=state.aliases(must_not_exist()))))
         except AliasExistsError:  # somebody else began it meanwhile
             return await self.open(alias)
         return self._thread(state)

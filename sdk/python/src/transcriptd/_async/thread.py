@@ -102,14 +102,15 @@ class AsyncThread(Appends, Compacting, Spawning, Tools):
 
     async def _extended(self, head: str, held: View | None) -> View:
         """Asks for what the view of head adds to a view that is held; None: for all of it."""
+        after, erasures = (held.head, held.erasures) if held is not None else ("", 0)
         try:
-            whole = await self._c.assemble(by_id(head), after=held.head if held is not None else "")
+            whole = await self._c.assemble(by_id(head), after=after, after_erasures=erasures)
         except (NotAnAncestorError, NodeNotFoundError):
             if held is None:
                 raise
             return await self._extended(head, None)  # the guess at an ancestor was wrong
         # Without a base the whole view came: it replaces what was held.
-        return View(head, held if whole.base_id else None, b"".join(whole.payloads))
+        return View(head, held if whole.base_id else None, b"".join(whole.payloads), whole.erasures)
 
     async def refresh(self) -> None:
         """Makes the thread go on from where its alias points now. Error: AliasNotFoundError."""

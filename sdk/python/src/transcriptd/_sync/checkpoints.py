@@ -32,6 +32,7 @@ from ..checkpoint_state import (
     ONE,
     PIECES,
     Chain,
+    Chains,
     Item,
     Place,
     Recent,
@@ -62,7 +63,7 @@ class Checkpoints:
 
     def __init__(self, client: Client, serde: SerializerProtocol) -> None:
         self._client, self._serde = client, serde
-        self._chains = Recent(_CACHE_BYTES, lambda chain: sum(message.ByteSize() for message in chain.messages))
+        self._chains = Chains(_CACHE_BYTES)
         self._records = Recent(256, lambda _: 1)
         self._heads = Recent(1024, lambda _: 1)  # by folder: the head of the chain of the checkpoint that was put or found last
 
@@ -108,7 +109,7 @@ class Checkpoints:
 
     def _extend(self, place: Place, before: Record | None, messages: Sequence[BaseMessage]) -> tuple[str, list[Item]]:
         """The nodes that make a list of messages of the one before it: what is new goes below what both have."""
-        chain = self._chain(before.head) if before is not None and before.head else Chain()
+        chain = self._chain(before.head) if before is not None and before.head else Chain(erasures=self._chains.erasures)
         digests = [digest(message, self._serde) for message in messages]
         same = next(
             (i for i, (a, b) in enumerate(zip(chain.digests, digests, strict=False)) if a != b), min(len(chain.digests), len(digests))
@@ -320,11 +321,13 @@ class Checkpoints:
                 return part
         held = next(self._chains.newest(), Chain())
         try:
-            whole = self._client.assemble(by_id(head), view=v1.VIEW_FULL, after=held.head, detail=v1.NODE_DETAIL_IDS)
+            whole = self._client.assemble(
+                by_id(head), view=v1.VIEW_FULL, after=held.head, after_erasures=held.erasures, detail=v1.NODE_DETAIL_IDS
+            )
         except _NO_ANCESTOR:
             held = Chain()
             whole = self._client.assemble(by_id(head), view=v1.VIEW_FULL, detail=v1.NODE_DETAIL_IDS)
-        chain = held.copy() if whole.base_id else Chain()
+        chain = held.copy() if whole.base_id else Chain(erasures=whole.erasures)
         messages = whole.messages()
         for node in whole.nodes:
             piece, messages = messages[: node.message_count], messages[node.message_count :]

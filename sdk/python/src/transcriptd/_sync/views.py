@@ -92,10 +92,13 @@ class Views(Calls):
     def _settle(self, frames: Frames, end: bool) -> None:
         """Reads the nodes that came repaired as they were put, which is what a full view adds to that of the parent, and compares."""
         for doubt in frames.verifier.settled(end) if frames.verifier is not None else []:
-            doubt.settle(self._as_put(doubt))
+            doubt.settle(self._as_put(doubt, frames.erasures))
 
-    def _as_put(self, doubt: Doubt) -> bytes:
-        whole = self._assemble(by_id(doubt.id), Query(view=v1.VIEW_FULL, after=doubt.parent, verify=True))
+    def _as_put(self, doubt: Doubt, erasures: int) -> bytes:
+        query = Query(view=v1.VIEW_FULL, after=doubt.parent, after_erasures=erasures, verify=True)
+        whole = self._assemble(by_id(doubt.id), query)
+        if whole.erasures != erasures:
+            raise mismatch(doubt.id, "nodes of the namespace were erased meanwhile, so that it cannot be compared: read the view again")
         if whole.base_id != doubt.parent:
             raise mismatch(doubt.id, "it did not come by itself")
         return b"".join(whole.payloads)
