@@ -32,8 +32,10 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
 from langgraph.types import Command, interrupt
 
 import langgraph_figures
+from between import Between
 from daemon import Daemon
 from transcriptd import AsyncClient, Client, _langchain, by_id, call, calls, text, v1
+from transcriptd.checkpoint_state import Chain, Chains
 from transcriptd.langgraph import AsyncTranscriptSaver, TranscriptSaver
 from transcriptd.rules import check_messages
 
@@ -320,6 +322,61 @@ def test_no_write_grows_with_the_length_of_a_thread(daemon: Daemon, namespace: s
     assert figures.kept <= 2 * figures.messages
     assert figures.written[-1] <= 1.2 * figures.written[20]
     assert figures.nodes[-1] == figures.nodes[20]
+
+
+def test_chains_of_before_an_erasure_are_not_kept() -> None:
+    chains = Chains(1 << 20)
+    for name, erasures in [("a", 0), ("b", 2), ("c", 2), ("d", 1)]:
+        chains.put(name, Chain([v1.Message()], [b""], [(name, 1)], erasures))
+    assert [chain.head for chain in chains.newest()] == ["c", "b"]
+    assert chains.erasures == 2
+    assert next(chains.newest()).copy().erasures == next(chains.newest()).through(0).erasures == 2
+
+
+def test_a_list_is_read_anew_once_something_was_erased(client: Client, daemon: Daemon, namespace: str) -> None:
+    erasures = 0
+    asked: list[tuple[bool, int]] = []
+
+    def request(method: str, request: bytes) -> bytes:
+        if method != "StreamAssemble":
+            return request
+        sent = v1.StreamAssembleRequest.FromString(request)
+        asked.append((bool(sent.after_id), sent.after_erasures))
+        if sent.after_erasures != erasures:
+            sent.after_id = ""
+        sent.after_erasures = 0  # the service knows of none
+        return sent.SerializeToString()
+
+    def reply(method: str, reply: bytes) -> bytes:
+        if method != "StreamAssemble":
+            return reply
+        told = v1.StreamAssembleResponse.FromString(reply)
+        told.erasures = erasures
+        for message in told.messages if erasures else []:
+            if text(message) == "secret":
+                message.CopyFrom(v1.Message(role=message.role, parts=[v1.Part(text="[erased]")]))
+        return told.SerializeToString()
+
+    def says(graph: Any, name: str, what: str) -> None:
+        graph.invoke({"messages": [HumanMessage(what)]}, thread(name))
+
+    def told(graph: Any, name: str) -> list[Any]:
+        return [m.content for m in graph.get_state(thread(name)).values["messages"]]
+
+    elsewhere: Any = builder(AIMessage("ho")).compile(checkpointer=TranscriptSaver(client))
+    with Between(daemon.target) as between, Client(between.target, namespace=namespace) as through:
+        between.requests, between.replies = request, reply
+        graph: Any = builder(AIMessage("ho")).compile(checkpointer=TranscriptSaver(through))
+        says(graph, "t", "secret")
+        says(elsewhere, "t", "and")
+        assert told(graph, "t") == ["secret", "ho", "and", "ho"]
+        erasures = 2
+        says(elsewhere, "t", "more")
+        assert told(graph, "t") == ["[erased]", "ho", "and", "ho", "more", "ho"]
+        says(graph, "new", "hello")  # a list that is begun counts them
+        says(elsewhere, "new", "again")
+        assert told(graph, "new") == ["hello", "ho", "again", "ho"]
+    assert asked == [(True, 0), (True, 0), (True, 2)]
 
 
 def test_a_client_of_the_other_kind_is_refused(client: Client) -> None:

@@ -34,6 +34,8 @@ export interface Query {
   readonly condenseLast?: boolean | undefined;
   /** Asks for what the view adds to that of this ancestor, by id (the head itself is allowed): see Assembly.baseId. Not with View.CONVERSATION. */
   readonly after?: string | undefined;
+  /** The Assembly.erasures that the view of after came with: where nodes of the namespace were erased since, the whole view comes. */
+  readonly afterErasures?: bigint | undefined;
   /**
    * With lastBytes, asks for the end of the view: at most so many messages and bytes, but at least one message, and no group of tool calls is
    * parted; see Assembly.begin and Client.back. At most 10,000 messages. Not with View.CONVERSATION, nor with after.
@@ -87,6 +89,8 @@ export interface Assembly {
   readonly etag: string;
   /** Whether what the caller holds by that etag is still right: there are no messages. */
   readonly notModified: boolean;
+  /** How many calls have erased nodes of the namespace, for Query.afterErasures. */
+  readonly erasures: bigint;
   /** The chain's totals. */
   readonly counters: ChainCounters | undefined;
   /** What was found; undefined where not modified, and on all frames but the last. */
@@ -106,6 +110,7 @@ export function assembleRequest(namespace: string, head: Ref, query: Query, veri
     ...(query.policy !== undefined && { policy: query.policy }),
     condenseLast: query.condenseLast ?? false,
     afterId: query.after ?? "",
+    afterErasures: query.afterErasures ?? 0n,
     lastMessages: query.lastMessages ?? 0,
     lastBytes: query.lastBytes ?? 0,
     ...(query.before !== undefined && { before: query.before }),
@@ -118,6 +123,8 @@ export function assembleRequest(namespace: string, head: Ref, query: Query, veri
 /** Judges the frames of one StreamAssemble. */
 export class Frames {
   private verifier: Verifier | undefined;
+  /** As the first frame tells. */
+  erasures = 0n;
   private begun = false;
   private ended = false; // the report came, or there is none to come
 
@@ -135,7 +142,8 @@ export class Frames {
     if (!frame.notModified) {
       this.verifier?.frame(frame.nodes, frame.messages);
     }
-    const { headId, baseId, messages, begin, hasMoreBefore, etag, notModified, counters, report, nodes } = frame;
+    const { headId, baseId, messages, begin, hasMoreBefore, etag, notModified, erasures, counters, report, nodes } =
+      frame;
     return {
       frame: {
         headId,
@@ -145,6 +153,7 @@ export class Frames {
         moreBefore: hasMoreBefore,
         etag,
         notModified,
+        erasures,
         counters,
         report,
         nodes,
@@ -170,6 +179,7 @@ export class Frames {
   private begin(frame: StreamAssembleResponse): void {
     const { request } = this;
     this.begun = true;
+    this.erasures = frame.erasures;
     if (frame.headId === "") {
       throw fault("BAD_REPLY", "no head");
     }

@@ -10,7 +10,10 @@ import { encodePayload } from "./identity.js";
 const VIEW_OVERHEAD = 512;
 const NAME_OVERHEAD = 128;
 
-/** What the effective view of head adds to that of base, or all of it where there is no base. It is immutable, names aside. */
+/**
+ * What the effective view of head adds to that of base, or all of it where there is no base. It is immutable, names aside. erasures is how many
+ * there were in the namespace, by the reply that it, and its base, came with.
+ */
 export class HeldView {
   /** @internal The aliases whose chains begin with it; the cache's. */
   readonly names = new Set<string>();
@@ -19,10 +22,11 @@ export class HeldView {
     readonly head: string,
     readonly base: HeldView | undefined,
     private readonly payload: Uint8Array,
+    readonly erasures: bigint,
   ) {}
 
-  static of(head: string, base: HeldView | undefined, messages: readonly Message[]): HeldView {
-    return new HeldView(head, base, encodePayload(messages));
+  static of(head: string, base: HeldView | undefined, messages: readonly Message[], erasures: bigint): HeldView {
+    return new HeldView(head, base, encodePayload(messages), erasures);
   }
 
   /** The messages of the whole view, anew each time. */
@@ -36,7 +40,7 @@ export class HeldView {
 
   /** The same view without a base. */
   alone(): HeldView {
-    return HeldView.of(this.head, undefined, this.messages());
+    return HeldView.of(this.head, undefined, this.messages(), this.erasures);
   }
 
   /** What it counts as, its bases aside. */
@@ -62,6 +66,8 @@ function nameCost(alias: string): number {
 export class ViewCache {
   /** The bytes that are kept. */
   used = 0;
+  /** The most that a view was kept with; those with less are gone. */
+  private erasures = 0n;
   /** By head, the last used last: a Map keeps the order in which keys were set. */
   private readonly views = new Map<string, HeldView>();
   /** By alias: a view that its chain begins with. */
@@ -78,9 +84,18 @@ export class ViewCache {
 
   /**
    * Keeps a view, in place of those that were used least recently, and tells whether it is kept. One that with its bases is larger than the
-   * cache is not, and drops nothing.
+   * cache is not, and drops nothing. Nor is one that may have what was erased since.
    */
   put(given: HeldView): boolean {
+    if (given.erasures < this.erasures) {
+      return false;
+    }
+    if (given.erasures > this.erasures) {
+      for (const view of this.views.values()) {
+        this.drop(view);
+      }
+      this.erasures = given.erasures;
+    }
     const kept = this.views.get(given.head);
     if (kept !== undefined) {
       this.use(kept);
@@ -146,12 +161,17 @@ export class ViewCache {
       if (this.used <= this.maxBytes) {
         return;
       }
-      this.used -= view.cost;
-      for (const alias of view.names) {
-        this.named.delete(alias);
-      }
-      view.names.clear();
-      this.views.delete(view.head);
+      this.drop(view);
     }
+  }
+
+  /** Drops a view and its names. */
+  private drop(view: HeldView): void {
+    this.used -= view.cost;
+    for (const alias of view.names) {
+      this.named.delete(alias);
+    }
+    view.names.clear();
+    this.views.delete(view.head);
   }
 }

@@ -6,6 +6,9 @@ export const STUB_TEXT = "[no result: the call was interrupted]";
 /** What an agent puts as the result of a call of which nobody knows whether it ran. */
 export const UNKNOWN_RESULT_TEXT = "[result unknown: the agent was interrupted while this call may have been running]";
 
+/** The text that stands where a message was erased. */
+export const ERASED_TEXT = "[erased]";
+
 /** The text of a reply as it is handed to people: what is stored has no prefix. */
 export function withDepth(depth: bigint | number, text: string): string {
   return `[depth:${String(depth)}] ${text}`;

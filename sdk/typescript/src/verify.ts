@@ -4,7 +4,14 @@ import { create } from "@bufbuild/protobuf";
 import { bytesToHex } from "@noble/hashes/utils.js";
 
 import { fault, type TranscriptError } from "./errors.js";
-import { MessageSchema, Origin, Role, type Message } from "./gen/transcript/v1/message_pb.js";
+import {
+  MessageSchema,
+  Origin,
+  PartSchema,
+  Role,
+  ToolCallSchema,
+  type Message,
+} from "./gen/transcript/v1/message_pb.js";
 import { NodeEnvelopeSchema } from "./gen/transcript/v1/node_pb.js";
 import {
   NodeContent,
@@ -16,9 +23,12 @@ import {
   type PutNodeResponse,
 } from "./gen/transcript/v1/transcript_service_pb.js";
 import { encodeMetadata, encodePayload, envelopeId, idBytes, metadataDigest, payloadDigest } from "./identity.js";
-import { isOpaque, textPart } from "./messages.js";
-import { STUB_TEXT } from "./texts.js";
+import { calls, isOpaque, textPart } from "./messages.js";
+import { ERASED_TEXT, STUB_TEXT } from "./texts.js";
 import { identify } from "./writes.js";
+
+/** The type of an opaque marker. */
+const ERASED_TYPE = "erased";
 
 /** The messages of a node, each in canonical encoding. */
 function encodedEach(messages: readonly Message[]): string[] {
@@ -143,6 +153,9 @@ export class Verifier {
   private node(info: NodeInfo, messages: readonly Message[]): void {
     const { view, part } = this.expected;
     verifyInfo(info, messages);
+    if (view !== View.CONVERSATION) {
+      verifyMarkers(info, messages);
+    }
     if (part && view === View.FULL) {
       this.follow(info);
       return;
@@ -156,7 +169,7 @@ export class Verifier {
     }
     this.listen(messages);
     const hidden = covers(info) !== "" && info.messageCount === 0;
-    if (isVerbatim(info) || hidden) {
+    if (isVerbatim(info) || isErased(info) || hidden) {
       return;
     }
     if (view === View.FULL) {
@@ -180,7 +193,7 @@ export class Verifier {
     if (compaction && info.messageCount !== 0) {
       throw mismatch(info.nodeId, "a full view shows a compaction");
     }
-    if (!compaction && !isVerbatim(info) && this.came !== "") {
+    if (!compaction && !isVerbatim(info) && !isErased(info) && this.came !== "") {
       this.over = this.expected.inner;
       if (!this.over) {
         throw mismatch(info.nodeId, "it came in part");
@@ -216,7 +229,7 @@ export class Verifier {
 
   /** Goes on behind what the node covers. */
   private compacted(info: NodeInfo): void {
-    if (!isVerbatim(info)) {
+    if (!isVerbatim(info) && !isErased(info)) {
       throw mismatch(info.nodeId, "a compaction has its messages not as they were put");
     }
     if (this.spoken) {
@@ -275,6 +288,11 @@ function isVerbatim(info: NodeInfo): boolean {
   return info.content === NodeContent.VERBATIM;
 }
 
+/** Whether a node was erased. */
+function isErased(info: NodeInfo): boolean {
+  return info.content === NodeContent.ERASED;
+}
+
 /** The messages less the stubs that the server added, each of which has to be just that: a result that says that there is none. */
 function withoutStubs(id: string, messages: readonly Message[]): Message[] {
   return messages.filter((m) => {
@@ -293,6 +311,53 @@ function withoutStubs(id: string, messages: readonly Message[]): Message[] {
     }
     return false;
   });
+}
+
+/** What stands where a message was erased, made of what stands there: a message that is a marker equals it, and no other does. */
+export function marker(message: Message): Message {
+  const { role, state, origin } = message;
+  if (origin === Origin.STUB || origin === Origin.LEFT_OUT) {
+    return message;
+  }
+  const made = create(MessageSchema, { role, state, origin });
+  if (isOpaque(message)) {
+    made.parts.push(create(PartSchema, { kind: { case: "opaque", value: { type: ERASED_TYPE } } }));
+    return made;
+  }
+  if (role === Role.TOOL) {
+    const { toolCallId, name, isError } = message;
+    Object.assign(made, {
+      isError,
+      ...(toolCallId !== undefined && { toolCallId }),
+      ...(name !== undefined && { name }),
+    });
+  }
+  if (message.parts.length > 0) {
+    made.parts.push(textPart(ERASED_TEXT));
+  }
+  for (const { id, name } of calls(message)) {
+    const value = create(ToolCallSchema, {
+      ...(id !== undefined && { id }),
+      ...(name !== undefined && { name }),
+      arguments: "{}",
+    });
+    made.parts.push(create(PartSchema, { kind: { case: "toolCall", value } }));
+  }
+  return made;
+}
+
+/**
+ * Verifies that a node that was erased shows markers alone, stubs of the view aside. Of a compaction node nobody can tell which messages were.
+ */
+function verifyMarkers(info: NodeInfo, messages: readonly Message[]): void {
+  if (!isErased(info) || covers(info) !== "") {
+    return;
+  }
+  const own = withoutStubs(info.nodeId, messages);
+  const markers = encodedEach(own.map(marker));
+  if (encodedEach(own).some((one, i) => one !== markers[i])) {
+    throw mismatch(info.nodeId, "it is erased, and shows more than a marker");
+  }
 }
 
 /** Recomputes a node's id: of a verbatim node from its messages, else from the digest that the envelope gives. */
@@ -344,7 +409,7 @@ function hashed(id: string, hash: () => string): string {
 
 /**
  * Verifies a reply of GetNode: that it is the node asked for, and that envelope, metadata and, unless they were left out, messages hash to its
- * id.
+ * id. Of a node that was erased the digests tell that.
  */
 export function verifyNode(request: GetNodeRequest, reply: GetNodeResponse): void {
   const info = reply.info;
@@ -357,6 +422,15 @@ export function verifyNode(request: GetNodeRequest, reply: GetNodeResponse): voi
   }
   const { salt } = info.envelope;
   const entries = reply.metadata?.entries ?? [];
+  const byDigest: NodeInfo = { ...info, content: NodeContent.MADE };
+  if (isErased(info)) {
+    if (entries.length > 0) {
+      throw mismatch(info.nodeId, "it is erased, and has metadata");
+    }
+    verifyMarkers(info, reply.messages);
+    verifyInfo(byDigest, []);
+    return;
+  }
   const metadata = hashed(info.nodeId, () =>
     entries.length === 0 ? "" : bytesToHex(metadataDigest(salt, encodeMetadata(entries))),
   );
@@ -367,7 +441,7 @@ export function verifyNode(request: GetNodeRequest, reply: GetNodeResponse): voi
   if (!request.omitMessages && payload !== info.envelope.payloadDigest) {
     throw mismatch(info.nodeId, "its messages have another digest");
   }
-  verifyInfo({ ...info, content: NodeContent.UNSPECIFIED }, []);
+  verifyInfo(byDigest, []);
 }
 
 /** Recomputes the ids of nodes that were put. Below a parent named by an alias it cannot know them. */

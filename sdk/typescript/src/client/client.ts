@@ -3,7 +3,7 @@
 import { scopeOf, type CallOptions, type Scope } from "../call.js";
 import { advised, fault, isReason, mayHaveHappened } from "../errors.js";
 import type { Message } from "../gen/transcript/v1/message_pb.js";
-import type { Pending } from "../ledger.js";
+import { newSalt, type Pending } from "../ledger.js";
 import { chatAlias } from "../names.js";
 import { byAlias, byId, headIs, mustBeObject, mustBeString, mustNotExist } from "../refs.js";
 import type { Outcome } from "../runs.js";
@@ -29,7 +29,7 @@ export interface Turn {
    * that is in.
    */
   readonly chat?: string | undefined;
-  /** What a new conversation begins with, in a root of its own, so that equal prompts share it. */
+  /** What a new conversation begins with, in a root of its own, so that equal prompts share it; where that was erased, this one gets a salt. */
   readonly system?: Message | readonly Message[] | undefined;
   /** What was said, as a rule one user's message. */
   readonly messages: Message | readonly Message[];
@@ -101,13 +101,41 @@ export class Client extends Administration {
   /** Puts the first messages of a conversation, behind a root of system messages where there are some. */
   private async putFirst(system: readonly Message[], node: NodeInit, scope: Scope): Promise<PutResult> {
     if (system.length === 0) {
-      return this.putScoped({ ...node, previous: false }, scope);
+      return this.putRoot({ ...node, previous: false }, scope);
     }
-    const [, result] = await this.putEach([{ messages: system }, { ...node, previous: true }], scope);
+    const root: NodeInit = { messages: system };
+    const below: NodeInit = { ...node, previous: true };
+    let results: PutResult[];
+    try {
+      results = await this.putEach([root, below], scope);
+    } catch (error) {
+      if (isReason(error, "PAYLOAD_ERASED") && !error.violations.some(({ field }) => field.startsWith("nodes[0]."))) {
+        throw error;
+      }
+      results = await this.putEach([this.salted(root, error), below], scope);
+    }
+    const [, result] = results;
     if (result === undefined) {
       throw fault("BAD_REPLY", "one node in place of two");
     }
     return result;
+  }
+
+  /** Puts a root. */
+  private async putRoot(root: NodeInit, scope: Scope): Promise<PutResult> {
+    try {
+      return await this.putScoped(root, scope);
+    } catch (error) {
+      return this.putScoped(this.salted(root, error), scope);
+    }
+  }
+
+  /** A root without a salt with one, where the equal one that everybody shares was erased. Of any other, refused stays the error. */
+  private salted(root: NodeInit, refused: unknown): NodeInit {
+    if (!isReason(refused, "PAYLOAD_ERASED") || (root.salt?.length ?? 0) > 0 || this.deterministic) {
+      throw refused;
+    }
+    return { ...root, salt: newSalt() };
   }
 
   /** @internal put. */
@@ -197,7 +225,7 @@ export class Client extends Administration {
     }
     const state = new ThreadState(alias);
     try {
-      const result = await this.putScoped({ messages, aliases: state.aliases(mustNotExist()) }, scope);
+      const result = await this.putRoot({ messages, aliases: state.aliases(mustNotExist()) }, scope);
       started(state, result, false);
       return new Thread(this, state);
     } catch (error) {

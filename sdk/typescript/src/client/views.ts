@@ -58,19 +58,26 @@ export abstract class Views extends Nodes {
     const stream = opens === "once" ? this.caller.receive(scope, open) : this.caller.stream(scope, open);
     for await (const received of stream) {
       const { frame, doubts } = judge.next(received);
-      await this.settle(doubts, scope);
+      await this.settle(doubts, judge.erasures, scope);
       yield frame;
     }
-    await this.settle(judge.end(), scope);
+    await this.settle(judge.end(), judge.erasures, scope);
     judge.close();
   }
 
   /**
    * Reads the nodes that came repaired as they were put, which is what a full view adds to that of the parent, and compares.
    */
-  private async settle(doubts: readonly Doubt[], scope: Scope): Promise<void> {
+  private async settle(doubts: readonly Doubt[], erasures: bigint, scope: Scope): Promise<void> {
     for (const doubt of doubts) {
-      const own = await this.assembled(byId(doubt.id), { view: View.FULL, after: doubt.parent, verify: true }, scope);
+      const query: Query = { view: View.FULL, after: doubt.parent, afterErasures: erasures, verify: true };
+      const own = await this.assembled(byId(doubt.id), query, scope);
+      if (own.erasures !== erasures) {
+        throw mismatch(
+          doubt.id,
+          "nodes of the namespace were erased meanwhile, so that it cannot be compared: read the view again",
+        );
+      }
       if (own.baseId !== doubt.parent) {
         throw mismatch(doubt.id, "it did not come by itself");
       }

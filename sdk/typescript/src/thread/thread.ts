@@ -127,9 +127,10 @@ export class Thread extends Compacting {
   /** Asks for what the view of head adds to a view that is held, or for all of it. */
   private async extended(head: string, held: HeldView | undefined, scope: Scope): Promise<HeldView> {
     try {
-      const { baseId, messages } = await this.c.assembled(byId(head), { after: held?.head }, scope);
+      const query = { after: held?.head, afterErasures: held?.erasures };
+      const { baseId, messages, erasures } = await this.c.assembled(byId(head), query, scope);
       // Without a base the whole view came: it replaces what was held.
-      return HeldView.of(head, baseId === "" ? undefined : held, messages);
+      return HeldView.of(head, baseId === "" ? undefined : held, messages, erasures);
     } catch (error) {
       if (held !== undefined && isReason(error, "NOT_AN_ANCESTOR", "NODE_NOT_FOUND")) {
         return this.extended(head, undefined, scope); // the guess at an ancestor was wrong
