@@ -9,8 +9,8 @@ import { text, user } from "../src/messages.js";
 /** What a view costs beside its payload, which is a message's text and 10 bytes or so around it. */
 const OVERHEAD = 512;
 
-const view = (head: string, size: number, base?: HeldView): HeldView =>
-  HeldView.of(head, base, [user("x".repeat(size))]);
+const view = (head: string, size: number, base?: HeldView, erasures = 0n): HeldView =>
+  HeldView.of(head, base, [user("x".repeat(size))], erasures);
 
 /** What is inside of a cache. */
 interface Inside {
@@ -108,6 +108,22 @@ await suite("the cache of views", async () => {
     const kept = cache.get("b");
     assert.equal(kept?.base, undefined);
     assert.deepEqual(kept?.messages().map(text), ["x", "xx"]);
+  });
+
+  await test("a view of more erasures drops those of fewer", () => {
+    const cache = new ViewCache(1 << 20);
+    const a = view("a", 1, undefined, 1n);
+    cache.put(a);
+    cache.put(view("b", 2, a, 1n));
+    cache.name("m", "b");
+    assert.ok(cache.put(view("c", 3, a, 2n)));
+    assert.deepEqual([cache.get("a"), cache.get("b"), cache.headOf("m")], [undefined, undefined, ""]);
+    const kept = cache.get("c");
+    assert.deepEqual([kept?.base, kept?.erasures], [undefined, 2n]);
+    assert.deepEqual(kept?.messages().map(text), ["x", "xxx"]);
+    assert.ok(!cache.put(view("d", 1, undefined, 1n)));
+    assert.equal(cache.get("d"), undefined);
+    check(cache, 1 << 20);
   });
 
   await test("names lead to views, and go with them", () => {
