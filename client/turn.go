@@ -63,7 +63,7 @@ func (c *Client) putFirst(ctx context.Context, system []*transcriptv1.Message, n
 	}
 	root := Node{Messages: system}
 	res, err := c.PutAll(ctx, root, node)
-	if c.salted(&root, err) {
+	if c.salted(&root, err, "nodes[0].salt") {
 		res, err = c.PutAll(ctx, root, node)
 	}
 	if err != nil {
@@ -75,15 +75,16 @@ func (c *Client) putFirst(ctx context.Context, system []*transcriptv1.Message, n
 // putRoot is Put, of a root.
 func (c *Client) putRoot(ctx context.Context, root Node) (*PutResult, error) {
 	res, err := c.Put(ctx, root)
-	if c.salted(&root, err) {
+	if c.salted(&root, err, "salt") {
 		return c.Put(ctx, root)
 	}
 	return res, err
 }
 
-// salted gives a root without a salt one, where the equal one that everybody shares was erased.
-func (c *Client) salted(root *Node, err error) bool {
-	if !errors.Is(err, ErrPayloadErased) || root.Salt != nil || c.options.deterministic {
+// salted gives a root without a salt one, where the equal one that everybody shares was erased; field is that of the root's salt in the request.
+func (c *Client) salted(root *Node, err error, field string) bool {
+	e, ok := errors.AsType[*Error](err)
+	if !ok || e.Reason != ErrPayloadErased || len(e.Violations) != 1 || e.Violations[0].Field != field || root.Salt != nil || c.options.deterministic {
 		return false
 	}
 	root.Salt = newSalt()

@@ -4662,7 +4662,7 @@ type AssembleResponse struct {
 	Begin *MessagePlace `protobuf:"bytes,9,opt,name=begin,proto3" json:"begin,omitempty"`
 	// Whether the view has messages before this response. Set with `last_messages` or `last_bytes`.
 	HasMoreBefore bool `protobuf:"varint,10,opt,name=has_more_before,json=hasMoreBefore,proto3" json:"has_more_before,omitempty"`
-	// How many calls have erased nodes of the namespace, when the view was found. Send it as `after_erasures`.
+	// How often nodes of the namespace were erased, when the view was found: it only grows. Send it as `after_erasures`.
 	Erasures      int64 `protobuf:"varint,11,opt,name=erasures,proto3" json:"erasures,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

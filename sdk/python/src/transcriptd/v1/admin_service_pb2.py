@@ -24,9 +24,10 @@ _sym_db = _symbol_database.Default()
 
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
+from . import erasure_pb2 as transcript_dot_v1_dot_erasure__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!transcript/v1/admin_service.proto\x12\rtranscript.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"*\n\x15NamespaceStatsRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\"\xce\x01\n\x16NamespaceStatsResponse\x12\r\n\x05nodes\x18\x01 \x01(\x03\x12\x10\n\x08messages\x18\x02 \x01(\x03\x12\x15\n\rmessage_bytes\x18\x03 \x01(\x03\x12\x0f\n\x07\x61liases\x18\x04 \x01(\x03\x12\r\n\x05roots\x18\x05 \x01(\x03\x12\r\n\x05\x66orks\x18\x06 \x01(\x03\x12\x32\n\x08settings\x18\x07 \x01(\x0b\x32 .transcript.v1.NamespaceSettings\x12\x19\n\x11settings_revision\x18\x08 \x01(\x03\"V\n\x11NamespaceSettings\x12\x11\n\tmax_nodes\x18\x01 \x01(\x03\x12\x19\n\x11max_message_bytes\x18\x02 \x01(\x03\x12\x13\n\x0bmax_aliases\x18\x03 \x01(\x03\"\x80\x01\n\x13SetNamespaceRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x32\n\x08settings\x18\x02 \x01(\x0b\x32 .transcript.v1.NamespaceSettings\x12\x15\n\x08revision\x18\x03 \x01(\x03H\x00\x88\x01\x01\x42\x0b\n\t_revision\"\\\n\x14SetNamespaceResponse\x12\x32\n\x08settings\x18\x01 \x01(\x0b\x32 .transcript.v1.NamespaceSettings\x12\x10\n\x08revision\x18\x02 \x01(\x03\"u\n\rVerifyRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0e\n\x06\x63ursor\x18\x02 \x01(\t\x12#\n\x05scope\x18\x03 \x01(\x0e\x32\x14.transcript.v1.Scope\x12\x1c\n\x14max_bytes_per_second\x18\x04 \x01(\x03\"n\n\rVerifyProblem\x12\x0f\n\x07node_id\x18\x01 \x01(\t\x12\x0f\n\x07problem\x18\x02 \x01(\t\x12\x11\n\tnamespace\x18\x03 \x01(\t\x12(\n\x04kind\x18\x04 \x01(\x0e\x32\x1a.transcript.v1.ProblemKind\"\xec\x01\n\x0eVerifyResponse\x12\x15\n\rnodes_checked\x18\x01 \x01(\x03\x12\x17\n\x0f\x65ntries_checked\x18\x02 \x01(\x03\x12.\n\x08problems\x18\x03 \x03(\x0b\x32\x1c.transcript.v1.VerifyProblem\x12\x16\n\x0eproblems_found\x18\x04 \x01(\x03\x12\x0c\n\x04\x64one\x18\x05 \x01(\x08\x12\x11\n\tnamespace\x18\x06 \x01(\t\x12\x1a\n\x12namespaces_checked\x18\x07 \x01(\x03\x12\x15\n\rfiles_checked\x18\x08 \x01(\x03\x12\x0e\n\x06\x63ursor\x18\t \x01(\t\"\xd2\x01\n\rBackupRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12#\n\x05scope\x18\x02 \x01(\x0e\x32\x14.transcript.v1.Scope\x12\x14\n\x0csince_cursor\x18\x03 \x01(\x0c\x12\x14\n\x0csince_digest\x18\x04 \x01(\x0c\x12\x1c\n\x14max_bytes_per_second\x18\x05 \x01(\x03\x12\x17\n\x0f\x63ontinue_cursor\x18\x06 \x01(\x0c\x12\x17\n\x0f\x63ontinue_digest\x18\x07 \x01(\x0c\x12\r\n\x05plain\x18\x08 \x01(\x08\"\\\n\x0e\x42\x61\x63kupResponse\x12\x0c\n\x04\x64\x61ta\x18\x01 \x01(\x0c\x12\r\n\x05nodes\x18\x02 \x01(\x03\x12\x0f\n\x07\x61liases\x18\x03 \x01(\x03\x12\x0c\n\x04\x64one\x18\x04 \x01(\x08\x12\x0e\n\x06\x64igest\x18\x05 \x01(\x0c\"\x84\x01\n\x0eRestoreRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x31\n\x08\x61rchived\x18\x02 \x01(\x0b\x32\x1f.transcript.v1.ArchiveNamespace\x12,\n\x07\x61liases\x18\x03 \x03(\x0b\x32\x1b.transcript.v1.ArchiveAlias\"&\n\x0fRestoreResponse\x12\x13\n\x0b\x61liases_set\x18\x01 \x01(\x03\"\x87\x01\n\x10\x41rchiveNamespace\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x32\n\x08settings\x18\x02 \x01(\x0b\x32 .transcript.v1.NamespaceSettings\x12\x19\n\x11settings_revision\x18\x03 \x01(\x03\x12\x16\n\x0erevision_floor\x18\x04 \x01(\x03\"\xc8\x01\n\x0c\x41rchiveAlias\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x30\n\x06states\x18\x02 \x03(\x0b\x32 .transcript.v1.ArchiveAliasState\x12\x37\n\x06labels\x18\x03 \x03(\x0b\x32\'.transcript.v1.ArchiveAlias.LabelsEntry\x12\x10\n\x08revision\x18\x04 \x01(\x03\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"a\n\x11\x41rchiveAliasState\x12\x0c\n\x04node\x18\x01 \x01(\x0c\x12,\n\x08\x62\x65gan_at\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08revision\x18\x03 \x01(\x03\"\xbf\x01\n\x15\x43ollectGarbageRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12#\n\x05scope\x18\x02 \x01(\x0e\x32\x14.transcript.v1.Scope\x12\x0f\n\x07\x64ry_run\x18\x03 \x01(\x08\x12(\n\x05grace\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x1c\n\x14max_nodes_per_second\x18\x05 \x01(\x03\x12\x15\n\rreclaim_space\x18\x06 \x01(\x08\"\x8b\x02\n\x16\x43ollectGarbageResponse\x12\r\n\x05nodes\x18\x01 \x01(\x03\x12\x10\n\x08messages\x18\x02 \x01(\x03\x12\x15\n\rmessage_bytes\x18\x03 \x01(\x03\x12\x14\n\x0c\x61lias_states\x18\x04 \x01(\x03\x12*\n\x05phase\x18\x05 \x01(\x0e\x32\x1b.transcript.v1.CollectPhase\x12\x10\n\x08progress\x18\x06 \x01(\x01\x12\x11\n\tnamespace\x18\x07 \x01(\t\x12\x1c\n\x14namespaces_collected\x18\x08 \x01(\x03\x12\x0c\n\x04\x64one\x18\t \x01(\x08\x12\x12\n\nfile_bytes\x18\n \x01(\x03\x12\x12\n\ndead_bytes\x18\x0b \x01(\x03*D\n\x05Scope\x12\x15\n\x11SCOPE_UNSPECIFIED\x10\x00\x12\x13\n\x0fSCOPE_NAMESPACE\x10\x01\x12\x0f\n\x0bSCOPE_STORE\x10\x02*\xbb\x02\n\x0bProblemKind\x12\x1c\n\x18PROBLEM_KIND_UNSPECIFIED\x10\x00\x12\x15\n\x11PROBLEM_KIND_FILE\x10\x01\x12\x16\n\x12PROBLEM_KIND_STORE\x10\x02\x12\x16\n\x12PROBLEM_KIND_STRAY\x10\x03\x12\x15\n\x11PROBLEM_KIND_NODE\x10\x04\x12\x18\n\x14PROBLEM_KIND_CONTENT\x10\x05\x12\x15\n\x11PROBLEM_KIND_FOLD\x10\x06\x12\x16\n\x12PROBLEM_KIND_INDEX\x10\x07\x12\x19\n\x15PROBLEM_KIND_COUNTERS\x10\x08\x12\x16\n\x12PROBLEM_KIND_ALIAS\x10\t\x12\x19\n\x15PROBLEM_KIND_SETTINGS\x10\n\x12\x19\n\x15PROBLEM_KIND_LAST_PUT\x10\x0b*\xb4\x01\n\x0c\x43ollectPhase\x12\x1d\n\x19\x43OLLECT_PHASE_UNSPECIFIED\x10\x00\x12\x18\n\x14\x43OLLECT_PHASE_QUEUED\x10\x01\x12\x19\n\x15\x43OLLECT_PHASE_MARKING\x10\x02\x12\x16\n\x12\x43OLLECT_PHASE_HELD\x10\x03\x12\x1a\n\x16\x43OLLECT_PHASE_SWEEPING\x10\x04\x12\x1c\n\x18\x43OLLECT_PHASE_RECLAIMING\x10\x05\x32\x83\x04\n\x0c\x41\x64minService\x12]\n\x0eNamespaceStats\x12$.transcript.v1.NamespaceStatsRequest\x1a%.transcript.v1.NamespaceStatsResponse\x12W\n\x0cSetNamespace\x12\".transcript.v1.SetNamespaceRequest\x1a#.transcript.v1.SetNamespaceResponse\x12G\n\x06Verify\x12\x1c.transcript.v1.VerifyRequest\x1a\x1d.transcript.v1.VerifyResponse0\x01\x12G\n\x06\x42\x61\x63kup\x12\x1c.transcript.v1.BackupRequest\x1a\x1d.transcript.v1.BackupResponse0\x01\x12H\n\x07Restore\x12\x1d.transcript.v1.RestoreRequest\x1a\x1e.transcript.v1.RestoreResponse\x12_\n\x0e\x43ollectGarbage\x12$.transcript.v1.CollectGarbageRequest\x1a%.transcript.v1.CollectGarbageResponse0\x01\x42\x43ZAgithub.com/transcriptd/transcriptd/gen/transcript/v1;transcriptv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!transcript/v1/admin_service.proto\x12\rtranscript.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1btranscript/v1/erasure.proto\"*\n\x15NamespaceStatsRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\"\xce\x01\n\x16NamespaceStatsResponse\x12\r\n\x05nodes\x18\x01 \x01(\x03\x12\x10\n\x08messages\x18\x02 \x01(\x03\x12\x15\n\rmessage_bytes\x18\x03 \x01(\x03\x12\x0f\n\x07\x61liases\x18\x04 \x01(\x03\x12\r\n\x05roots\x18\x05 \x01(\x03\x12\r\n\x05\x66orks\x18\x06 \x01(\x03\x12\x32\n\x08settings\x18\x07 \x01(\x0b\x32 .transcript.v1.NamespaceSettings\x12\x19\n\x11settings_revision\x18\x08 \x01(\x03\"V\n\x11NamespaceSettings\x12\x11\n\tmax_nodes\x18\x01 \x01(\x03\x12\x19\n\x11max_message_bytes\x18\x02 \x01(\x03\x12\x13\n\x0bmax_aliases\x18\x03 \x01(\x03\"\x80\x01\n\x13SetNamespaceRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x32\n\x08settings\x18\x02 \x01(\x0b\x32 .transcript.v1.NamespaceSettings\x12\x15\n\x08revision\x18\x03 \x01(\x03H\x00\x88\x01\x01\x42\x0b\n\t_revision\"\\\n\x14SetNamespaceResponse\x12\x32\n\x08settings\x18\x01 \x01(\x0b\x32 .transcript.v1.NamespaceSettings\x12\x10\n\x08revision\x18\x02 \x01(\x03\"u\n\rVerifyRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0e\n\x06\x63ursor\x18\x02 \x01(\t\x12#\n\x05scope\x18\x03 \x01(\x0e\x32\x14.transcript.v1.Scope\x12\x1c\n\x14max_bytes_per_second\x18\x04 \x01(\x03\"n\n\rVerifyProblem\x12\x0f\n\x07node_id\x18\x01 \x01(\t\x12\x0f\n\x07problem\x18\x02 \x01(\t\x12\x11\n\tnamespace\x18\x03 \x01(\t\x12(\n\x04kind\x18\x04 \x01(\x0e\x32\x1a.transcript.v1.ProblemKind\"\xec\x01\n\x0eVerifyResponse\x12\x15\n\rnodes_checked\x18\x01 \x01(\x03\x12\x17\n\x0f\x65ntries_checked\x18\x02 \x01(\x03\x12.\n\x08problems\x18\x03 \x03(\x0b\x32\x1c.transcript.v1.VerifyProblem\x12\x16\n\x0eproblems_found\x18\x04 \x01(\x03\x12\x0c\n\x04\x64one\x18\x05 \x01(\x08\x12\x11\n\tnamespace\x18\x06 \x01(\t\x12\x1a\n\x12namespaces_checked\x18\x07 \x01(\x03\x12\x15\n\rfiles_checked\x18\x08 \x01(\x03\x12\x0e\n\x06\x63ursor\x18\t \x01(\t\"\xd2\x01\n\rBackupRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12#\n\x05scope\x18\x02 \x01(\x0e\x32\x14.transcript.v1.Scope\x12\x14\n\x0csince_cursor\x18\x03 \x01(\x0c\x12\x14\n\x0csince_digest\x18\x04 \x01(\x0c\x12\x1c\n\x14max_bytes_per_second\x18\x05 \x01(\x03\x12\x17\n\x0f\x63ontinue_cursor\x18\x06 \x01(\x0c\x12\x17\n\x0f\x63ontinue_digest\x18\x07 \x01(\x0c\x12\r\n\x05plain\x18\x08 \x01(\x08\"\\\n\x0e\x42\x61\x63kupResponse\x12\x0c\n\x04\x64\x61ta\x18\x01 \x01(\x0c\x12\r\n\x05nodes\x18\x02 \x01(\x03\x12\x0f\n\x07\x61liases\x18\x03 \x01(\x03\x12\x0c\n\x04\x64one\x18\x04 \x01(\x08\x12\x0e\n\x06\x64igest\x18\x05 \x01(\x0c\"\x84\x01\n\x0eRestoreRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x31\n\x08\x61rchived\x18\x02 \x01(\x0b\x32\x1f.transcript.v1.ArchiveNamespace\x12,\n\x07\x61liases\x18\x03 \x03(\x0b\x32\x1b.transcript.v1.ArchiveAlias\"&\n\x0fRestoreResponse\x12\x13\n\x0b\x61liases_set\x18\x01 \x01(\x03\"\x87\x01\n\x10\x41rchiveNamespace\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x32\n\x08settings\x18\x02 \x01(\x0b\x32 .transcript.v1.NamespaceSettings\x12\x19\n\x11settings_revision\x18\x03 \x01(\x03\x12\x16\n\x0erevision_floor\x18\x04 \x01(\x03\"\xc8\x01\n\x0c\x41rchiveAlias\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x30\n\x06states\x18\x02 \x03(\x0b\x32 .transcript.v1.ArchiveAliasState\x12\x37\n\x06labels\x18\x03 \x03(\x0b\x32\'.transcript.v1.ArchiveAlias.LabelsEntry\x12\x10\n\x08revision\x18\x04 \x01(\x03\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"a\n\x11\x41rchiveAliasState\x12\x0c\n\x04node\x18\x01 \x01(\x0c\x12,\n\x08\x62\x65gan_at\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08revision\x18\x03 \x01(\x03\"\xbf\x01\n\x15\x43ollectGarbageRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12#\n\x05scope\x18\x02 \x01(\x0e\x32\x14.transcript.v1.Scope\x12\x0f\n\x07\x64ry_run\x18\x03 \x01(\x08\x12(\n\x05grace\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x1c\n\x14max_nodes_per_second\x18\x05 \x01(\x03\x12\x15\n\rreclaim_space\x18\x06 \x01(\x08\"\x8b\x02\n\x16\x43ollectGarbageResponse\x12\r\n\x05nodes\x18\x01 \x01(\x03\x12\x10\n\x08messages\x18\x02 \x01(\x03\x12\x15\n\rmessage_bytes\x18\x03 \x01(\x03\x12\x14\n\x0c\x61lias_states\x18\x04 \x01(\x03\x12*\n\x05phase\x18\x05 \x01(\x0e\x32\x1b.transcript.v1.CollectPhase\x12\x10\n\x08progress\x18\x06 \x01(\x01\x12\x11\n\tnamespace\x18\x07 \x01(\t\x12\x1c\n\x14namespaces_collected\x18\x08 \x01(\x03\x12\x0c\n\x04\x64one\x18\t \x01(\x08\x12\x12\n\nfile_bytes\x18\n \x01(\x03\x12\x12\n\ndead_bytes\x18\x0b \x01(\x03*D\n\x05Scope\x12\x15\n\x11SCOPE_UNSPECIFIED\x10\x00\x12\x13\n\x0fSCOPE_NAMESPACE\x10\x01\x12\x0f\n\x0bSCOPE_STORE\x10\x02*\xbb\x02\n\x0bProblemKind\x12\x1c\n\x18PROBLEM_KIND_UNSPECIFIED\x10\x00\x12\x15\n\x11PROBLEM_KIND_FILE\x10\x01\x12\x16\n\x12PROBLEM_KIND_STORE\x10\x02\x12\x16\n\x12PROBLEM_KIND_STRAY\x10\x03\x12\x15\n\x11PROBLEM_KIND_NODE\x10\x04\x12\x18\n\x14PROBLEM_KIND_CONTENT\x10\x05\x12\x15\n\x11PROBLEM_KIND_FOLD\x10\x06\x12\x16\n\x12PROBLEM_KIND_INDEX\x10\x07\x12\x19\n\x15PROBLEM_KIND_COUNTERS\x10\x08\x12\x16\n\x12PROBLEM_KIND_ALIAS\x10\t\x12\x19\n\x15PROBLEM_KIND_SETTINGS\x10\n\x12\x19\n\x15PROBLEM_KIND_LAST_PUT\x10\x0b*\xb4\x01\n\x0c\x43ollectPhase\x12\x1d\n\x19\x43OLLECT_PHASE_UNSPECIFIED\x10\x00\x12\x18\n\x14\x43OLLECT_PHASE_QUEUED\x10\x01\x12\x19\n\x15\x43OLLECT_PHASE_MARKING\x10\x02\x12\x16\n\x12\x43OLLECT_PHASE_HELD\x10\x03\x12\x1a\n\x16\x43OLLECT_PHASE_SWEEPING\x10\x04\x12\x1c\n\x18\x43OLLECT_PHASE_RECLAIMING\x10\x05\x32\x9f\x05\n\x0c\x41\x64minService\x12]\n\x0eNamespaceStats\x12$.transcript.v1.NamespaceStatsRequest\x1a%.transcript.v1.NamespaceStatsResponse\x12W\n\x0cSetNamespace\x12\".transcript.v1.SetNamespaceRequest\x1a#.transcript.v1.SetNamespaceResponse\x12G\n\x06Verify\x12\x1c.transcript.v1.VerifyRequest\x1a\x1d.transcript.v1.VerifyResponse0\x01\x12G\n\x06\x42\x61\x63kup\x12\x1c.transcript.v1.BackupRequest\x1a\x1d.transcript.v1.BackupResponse0\x01\x12H\n\x07Restore\x12\x1d.transcript.v1.RestoreRequest\x1a\x1e.transcript.v1.RestoreResponse\x12_\n\x0e\x43ollectGarbage\x12$.transcript.v1.CollectGarbageRequest\x1a%.transcript.v1.CollectGarbageResponse0\x01\x12\x44\n\x05\x45rase\x12\x1b.transcript.v1.EraseRequest\x1a\x1c.transcript.v1.EraseResponse0\x01\x12T\n\x0bGetReceipts\x12!.transcript.v1.GetReceiptsRequest\x1a\".transcript.v1.GetReceiptsResponseBCZAgithub.com/transcriptd/transcriptd/gen/transcript/v1;transcriptv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,48 +37,48 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._serialized_options = b'ZAgithub.com/transcriptd/transcriptd/gen/transcript/v1;transcriptv1'
   _globals['_ARCHIVEALIAS_LABELSENTRY']._loaded_options = None
   _globals['_ARCHIVEALIAS_LABELSENTRY']._serialized_options = b'8\001'
-  _globals['_SCOPE']._serialized_start=2539
-  _globals['_SCOPE']._serialized_end=2607
-  _globals['_PROBLEMKIND']._serialized_start=2610
-  _globals['_PROBLEMKIND']._serialized_end=2925
-  _globals['_COLLECTPHASE']._serialized_start=2928
-  _globals['_COLLECTPHASE']._serialized_end=3108
-  _globals['_NAMESPACESTATSREQUEST']._serialized_start=117
-  _globals['_NAMESPACESTATSREQUEST']._serialized_end=159
-  _globals['_NAMESPACESTATSRESPONSE']._serialized_start=162
-  _globals['_NAMESPACESTATSRESPONSE']._serialized_end=368
-  _globals['_NAMESPACESETTINGS']._serialized_start=370
-  _globals['_NAMESPACESETTINGS']._serialized_end=456
-  _globals['_SETNAMESPACEREQUEST']._serialized_start=459
-  _globals['_SETNAMESPACEREQUEST']._serialized_end=587
-  _globals['_SETNAMESPACERESPONSE']._serialized_start=589
-  _globals['_SETNAMESPACERESPONSE']._serialized_end=681
-  _globals['_VERIFYREQUEST']._serialized_start=683
-  _globals['_VERIFYREQUEST']._serialized_end=800
-  _globals['_VERIFYPROBLEM']._serialized_start=802
-  _globals['_VERIFYPROBLEM']._serialized_end=912
-  _globals['_VERIFYRESPONSE']._serialized_start=915
-  _globals['_VERIFYRESPONSE']._serialized_end=1151
-  _globals['_BACKUPREQUEST']._serialized_start=1154
-  _globals['_BACKUPREQUEST']._serialized_end=1364
-  _globals['_BACKUPRESPONSE']._serialized_start=1366
-  _globals['_BACKUPRESPONSE']._serialized_end=1458
-  _globals['_RESTOREREQUEST']._serialized_start=1461
-  _globals['_RESTOREREQUEST']._serialized_end=1593
-  _globals['_RESTORERESPONSE']._serialized_start=1595
-  _globals['_RESTORERESPONSE']._serialized_end=1633
-  _globals['_ARCHIVENAMESPACE']._serialized_start=1636
-  _globals['_ARCHIVENAMESPACE']._serialized_end=1771
-  _globals['_ARCHIVEALIAS']._serialized_start=1774
-  _globals['_ARCHIVEALIAS']._serialized_end=1974
-  _globals['_ARCHIVEALIAS_LABELSENTRY']._serialized_start=1929
-  _globals['_ARCHIVEALIAS_LABELSENTRY']._serialized_end=1974
-  _globals['_ARCHIVEALIASSTATE']._serialized_start=1976
-  _globals['_ARCHIVEALIASSTATE']._serialized_end=2073
-  _globals['_COLLECTGARBAGEREQUEST']._serialized_start=2076
-  _globals['_COLLECTGARBAGEREQUEST']._serialized_end=2267
-  _globals['_COLLECTGARBAGERESPONSE']._serialized_start=2270
-  _globals['_COLLECTGARBAGERESPONSE']._serialized_end=2537
-  _globals['_ADMINSERVICE']._serialized_start=3111
-  _globals['_ADMINSERVICE']._serialized_end=3626
+  _globals['_SCOPE']._serialized_start=2568
+  _globals['_SCOPE']._serialized_end=2636
+  _globals['_PROBLEMKIND']._serialized_start=2639
+  _globals['_PROBLEMKIND']._serialized_end=2954
+  _globals['_COLLECTPHASE']._serialized_start=2957
+  _globals['_COLLECTPHASE']._serialized_end=3137
+  _globals['_NAMESPACESTATSREQUEST']._serialized_start=146
+  _globals['_NAMESPACESTATSREQUEST']._serialized_end=188
+  _globals['_NAMESPACESTATSRESPONSE']._serialized_start=191
+  _globals['_NAMESPACESTATSRESPONSE']._serialized_end=397
+  _globals['_NAMESPACESETTINGS']._serialized_start=399
+  _globals['_NAMESPACESETTINGS']._serialized_end=485
+  _globals['_SETNAMESPACEREQUEST']._serialized_start=488
+  _globals['_SETNAMESPACEREQUEST']._serialized_end=616
+  _globals['_SETNAMESPACERESPONSE']._serialized_start=618
+  _globals['_SETNAMESPACERESPONSE']._serialized_end=710
+  _globals['_VERIFYREQUEST']._serialized_start=712
+  _globals['_VERIFYREQUEST']._serialized_end=829
+  _globals['_VERIFYPROBLEM']._serialized_start=831
+  _globals['_VERIFYPROBLEM']._serialized_end=941
+  _globals['_VERIFYRESPONSE']._serialized_start=944
+  _globals['_VERIFYRESPONSE']._serialized_end=1180
+  _globals['_BACKUPREQUEST']._serialized_start=1183
+  _globals['_BACKUPREQUEST']._serialized_end=1393
+  _globals['_BACKUPRESPONSE']._serialized_start=1395
+  _globals['_BACKUPRESPONSE']._serialized_end=1487
+  _globals['_RESTOREREQUEST']._serialized_start=1490
+  _globals['_RESTOREREQUEST']._serialized_end=1622
+  _globals['_RESTORERESPONSE']._serialized_start=1624
+  _globals['_RESTORERESPONSE']._serialized_end=1662
+  _globals['_ARCHIVENAMESPACE']._serialized_start=1665
+  _globals['_ARCHIVENAMESPACE']._serialized_end=1800
+  _globals['_ARCHIVEALIAS']._serialized_start=1803
+  _globals['_ARCHIVEALIAS']._serialized_end=2003
+  _globals['_ARCHIVEALIAS_LABELSENTRY']._serialized_start=1958
+  _globals['_ARCHIVEALIAS_LABELSENTRY']._serialized_end=2003
+  _globals['_ARCHIVEALIASSTATE']._serialized_start=2005
+  _globals['_ARCHIVEALIASSTATE']._serialized_end=2102
+  _globals['_COLLECTGARBAGEREQUEST']._serialized_start=2105
+  _globals['_COLLECTGARBAGEREQUEST']._serialized_end=2296
+  _globals['_COLLECTGARBAGERESPONSE']._serialized_start=2299
+  _globals['_COLLECTGARBAGERESPONSE']._serialized_end=2566
+  _globals['_ADMINSERVICE']._serialized_start=3140
+  _globals['_ADMINSERVICE']._serialized_end=3811
 # @@protoc_insertion_point(module_scope)

@@ -1552,20 +1552,22 @@ class ServerInfoRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class ServerInfoResponse(_message.Message):
-    __slots__ = ("server_version", "store_id", "store_format", "engine", "features", "limits")
+    __slots__ = ("server_version", "store_id", "store_format", "engine", "features", "limits", "receipt_public_key")
     SERVER_VERSION_FIELD_NUMBER: _ClassVar[int]
     STORE_ID_FIELD_NUMBER: _ClassVar[int]
     STORE_FORMAT_FIELD_NUMBER: _ClassVar[int]
     ENGINE_FIELD_NUMBER: _ClassVar[int]
     FEATURES_FIELD_NUMBER: _ClassVar[int]
     LIMITS_FIELD_NUMBER: _ClassVar[int]
+    RECEIPT_PUBLIC_KEY_FIELD_NUMBER: _ClassVar[int]
     server_version: str
     store_id: str
     store_format: int
     engine: str
     features: _containers.RepeatedScalarFieldContainer[str]
     limits: ServerLimits
-    def __init__(self, server_version: _Optional[str] = ..., store_id: _Optional[str] = ..., store_format: _Optional[int] = ..., engine: _Optional[str] = ..., features: _Optional[_Iterable[str]] = ..., limits: _Optional[_Union[ServerLimits, _Mapping]] = ...) -> None: ...
+    receipt_public_key: bytes
+    def __init__(self, server_version: _Optional[str] = ..., store_id: _Optional[str] = ..., store_format: _Optional[int] = ..., engine: _Optional[str] = ..., features: _Optional[_Iterable[str]] = ..., limits: _Optional[_Union[ServerLimits, _Mapping]] = ..., receipt_public_key: _Optional[bytes] = ...) -> None: ...
 
 class ServerLimits(_message.Message):
     __slots__ = ("request_bytes", "head_bytes", "calls_per_connection", "reply_bytes", "frame_bytes", "namespace_bytes", "nodes_per_request", "messages_per_request", "calls_per_request", "aliases_per_request", "items_per_request", "messages_per_node", "payload_bytes", "message_bytes", "calls_per_message", "open_calls", "open_call_bytes", "call_id_bytes", "name_bytes", "opaque_type_bytes", "opaque_bytes", "extras_depth", "note_bytes", "notes_bytes", "note_attributes", "attribute_key_bytes", "attribute_value_bytes", "salt_bytes", "metadata_entries", "metadata_key_bytes", "metadata_value_bytes", "alias_bytes", "labels", "label_key_bytes", "label_value_bytes", "node_ids", "last_messages", "fact_keys", "etag_bytes", "page_size", "run_loops", "search_hits", "pattern_bytes", "tool_names", "summary_bytes")

@@ -1,0 +1,86 @@
+package client_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/transcriptd/transcriptd/client"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// erases erases nodes.
+func erases(t *testing.T, c *client.Client, e client.Erasure) {
+	t.Helper()
+	for _, err := range c.Erase(t.Context(), e) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// What was erased verifies, by its digests, and shows nothing but markers; no cache has what it was.
+func TestWhatWasErasedVerifies(t *testing.T) {
+	ctx, l := t.Context(), newLink(t)
+	c := l.client(client.WithVerification())
+	head, ids := repaired(t, c)
+	thread := must(c.Start(ctx, client.Turn{MessageID: "1", Messages: messages{client.User("my secret")}}))(t)
+	must(thread.Messages(ctx, nil))(t)
+	erases(t, c, client.Erasure{Nodes: append([]string{thread.Head()}, ids[1:]...)})
+	erasures := must(c.Assemble(ctx, client.ByID(head), client.Query{}))(t).Erasures
+	for _, view := range []transcriptv1.View{0, full, effective} {
+		for _, after := range append([]string{""}, ids...) {
+			a := must(c.Assemble(ctx, client.ByID(head), client.Query{View: view, After: after, AfterErasures: erasures}))(t)
+			if a.BaseID != after || a.Erasures != erasures || erasures == 0 {
+				t.Errorf("base %q, want %q; %d erasures", a.BaseID, after, a.Erasures)
+			}
+			for _, m := range must(a.Messages())(t) {
+				if text := client.Text(m); strings.Contains(text, hello.Parts[0].GetText()) || strings.Contains(text, "Never mind.") {
+					t.Errorf("it shows %q", text)
+				}
+			}
+		}
+		if a := must(c.Assemble(ctx, client.ByID(head), client.Query{View: view, After: ids[0]}))(t); a.BaseID != "" {
+			t.Errorf("who read before gets what is behind %q alone", a.BaseID)
+		}
+	}
+	for _, id := range ids {
+		must(c.Node(ctx, client.ByID(id)))(t)
+		must(c.NodeInfo(ctx, client.ByID(id)))(t)
+	}
+	if err := thread.Append(ctx, client.Assistant("so")); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range must(thread.Messages(ctx, nil))(t) {
+		if strings.Contains(client.Text(m), "secret") {
+			t.Error("the cache of a thread has what was erased")
+		}
+	}
+}
+
+// A prompt that was erased is put with a salt by those that begin with it, unless they want none. An append that was erased is not put again.
+func TestErasedPrompts(t *testing.T) {
+	ctx, l := t.Context(), newLink(t)
+	c := l.client()
+	begin := func(c *client.Client, id string) error {
+		_, err := c.Start(ctx, client.Turn{MessageID: id, System: messages{system}, Messages: messages{hello}})
+		return err
+	}
+	if err := begin(c, "1"); err != nil {
+		t.Fatal(err)
+	}
+	erases(t, c, client.Erasure{AliasPrefix: "msg/1", SharedRoots: transcriptv1.SharedRoots_SHARED_ROOTS_ERASE})
+	if err := begin(c, "2"); err != nil {
+		t.Error(err)
+	}
+	must(c.Chat(ctx, "chat", system))(t)
+	if err := begin(l.client(client.Deterministic()), "3"); !errors.Is(err, client.ErrPayloadErased) {
+		t.Errorf("without salts: %v", err)
+	}
+	salted := client.Node{Messages: messages{hello}, Salt: []byte("sixteen bytes...")}
+	put := must(c.Put(ctx, salted))(t)
+	erases(t, c, client.Erasure{Nodes: []string{put.NodeId}})
+	if _, err := c.Put(ctx, salted); !errors.Is(err, client.ErrPayloadErased) {
+		t.Errorf("put again: %v", err)
+	}
+}
