@@ -246,7 +246,7 @@ func TestPurgeBeside(t *testing.T) {
 func TestPurgeGivesUpOnAHeldRead(t *testing.T) {
 	for _, before := range []bool{true, false} {
 		o := promptly()
-		o.purges.held, o.purges.kept, o.noPurges = 20*time.Millisecond, time.Millisecond, true
+		o.purges.held, o.purges.kept, o.noPurges = 300*time.Millisecond, 300*time.Millisecond, true
 		s := openAt(t, t.TempDir(), o)
 		ids := singing(t, s, "chat ")
 		if !before {
@@ -261,7 +261,7 @@ func TestPurgeGivesUpOnAHeldRead(t *testing.T) {
 		}
 		o.noPurges = false
 		s.startPurges(&o)
-		waitFor(t, func() bool { return s.Metrics().PurgeFailures > 2 })
+		waitFor(t, func() bool { return s.Metrics().PurgeFailures > 0 })
 		for _, purge := range leavingOf(t, s) {
 			for _, key := range purge.Prefixes() {
 				if value, found, err := held.Get(key); !found || err != nil || before != bytes.Contains(value, []byte(canaryText)) {
