@@ -256,6 +256,8 @@ func TestPurgeGivesUpOnAHeldRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		closeHeld := sync.OnceFunc(held.Close)
+		t.Cleanup(closeHeld) // else the store would not be closed
 		if before {
 			erase(t, s, ids...)
 		}
@@ -270,7 +272,7 @@ func TestPurgeGivesUpOnAHeldRead(t *testing.T) {
 			}
 		}
 		put(t, s, node(nil, "others write"))
-		held.Close()
+		closeHeld()
 		purged(t, s, ids...)
 		mustBeSilent(t, s, nil)
 	}
