@@ -28,10 +28,10 @@ type Metrics struct {
 	Paused time.Duration
 	// QueueBytes is what changes take that wait to be committed or are being committed; <= QueueLimitBytes.
 	QueueBytes, QueueLimitBytes int64
-	// PurgeNodes and PurgeNamespaces were erased, or deleted, and have not left the files yet; PurgeSince is when the first of these was, in milliseconds
-	// since the epoch, 0 where there are none. Purges are those that were done, PurgeFailures those that are tried again.
-	PurgeNodes, PurgeNamespaces, PurgeSince int64
-	Purges, PurgeFailures                   uint64
+	// PurgeNodes, labels of PurgeAliases and PurgeNamespaces were erased, or deleted, and have not left the files yet; PurgeSince is when the first of
+	// these was, in milliseconds since the epoch, 0 where there are none. Purges are those that were done, PurgeFailures those that are tried again.
+	PurgeNodes, PurgeAliases, PurgeNamespaces, PurgeSince int64
+	Purges, PurgeFailures                                 uint64
 	// RoomKept is how much of the disk is kept free for what the database has to write by itself, RoomLeft how much puts may take
 	// yet; both are 0 where the disk cannot be looked at.
 	RoomKept, RoomLeft int64
@@ -66,7 +66,7 @@ func (s *Store) Metrics() Metrics {
 	m.Nodes.LimitBytes += s.source.Caches.Calls.Limit()
 	m.CopiedBytes += s.source.Caches.Rows.Copied()
 	if p := s.purger; p != nil {
-		m.PurgeNodes, m.PurgeNamespaces, m.PurgeSince = p.nodes.Load(), p.namespaces.Load(), p.since.Load()
+		m.PurgeNodes, m.PurgeAliases, m.PurgeNamespaces, m.PurgeSince = p.nodes.Load(), p.aliases.Load(), p.namespaces.Load(), p.since.Load()
 		m.Purges, m.PurgeFailures = uint64(p.purges.Load()), uint64(p.failures.Load())
 	}
 	if kept, left, err := s.source.DB.Room(); err == nil {

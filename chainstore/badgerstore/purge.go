@@ -32,7 +32,7 @@ type purger struct {
 	aloneAt time.Time
 
 	// What follows is for metrics.
-	nodes, namespaces, since, purges, failures atomic.Int64
+	nodes, aliases, namespaces, since, purges, failures atomic.Int64
 }
 
 // purgeTimes are how long a purger waits.
@@ -149,6 +149,7 @@ func (p *purger) leaving(ctx context.Context) (all []layout.Purge, err error) {
 		return nil, err
 	}
 	p.nodes.Store(sum.Nodes)
+	p.aliases.Store(sum.Aliases)
 	p.namespaces.Store(sum.Namespaces)
 	p.since.Store(sum.Since)
 	return all, nil

@@ -76,7 +76,9 @@ func TestFiguresOfPurges(t *testing.T) {
 }
 
 // third is text that compresses to about a third.
-func third(seed uint64, n int) string { return noiseOf(seed, n/2) + strings.Repeat("some words ", n/22) }
+func third(seed uint64, n int) string {
+	return noiseOf(seed, n/2) + strings.Repeat("some words ", n/22)
+}
 
 // p99Of is that of puts beside f.
 func p99Of(t *testing.T, s *Store, f func()) time.Duration {

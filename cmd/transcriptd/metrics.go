@@ -101,6 +101,7 @@ func newStoreMetrics(store *badgerstore.Store) *storeMetrics {
 			gauge("room_kept_bytes", "Bytes of the disk that are kept free for logs and merges of tables.", func(m *all) int64 { return m.RoomKept }),
 			gauge("room_left_bytes", "Bytes of the disk that puts may take yet; at 0 they are refused.", func(m *all) int64 { return m.RoomLeft }),
 			gauge("purge_nodes", "Nodes that were erased and are in the store's files yet.", func(m *all) int64 { return m.PurgeNodes }),
+			gauge("purge_aliases", "Aliases whose labels were erased and are in the store's files yet.", func(m *all) int64 { return m.PurgeAliases }),
 			gauge("purge_namespaces", "Namespaces that were deleted and are in the store's files yet.", func(m *all) int64 { return m.PurgeNamespaces }),
 			{storeDesc("purge_since_timestamp_seconds", "When the first of these was erased or deleted, in seconds since 1970; 0 where there are none."),
 				prometheus.GaugeValue, func(m *all) float64 { return float64(m.PurgeSince) / 1000 }},

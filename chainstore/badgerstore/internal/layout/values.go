@@ -39,6 +39,7 @@ import (
 //	B  seed:32 ...
 //	J  00: kind at namespace bytes {segment seq}                 kind = 0; these nodes were erased, which have so many bytes about
 //	       kind at namespace                                     kind = 1; the whole namespace was deleted
+//	       kind at namespace bytes {name}                        kind = 2; the labels of these aliases were erased
 //	   01: at
 //	   02: 00, where the key had nothing; 01 value
 //	G  revision max_nodes max_message_bytes max_aliases ...      revision is not 0
