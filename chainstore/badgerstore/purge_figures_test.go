@@ -56,14 +56,14 @@ func TestFiguresOfPurges(t *testing.T) {
 			gone = append(gone, ids[i*(len(ids)/n)+erased])
 		}
 		erased++
-		alone := p99Of(t, s, func() { time.Sleep(3 * time.Second) })
+		alone := p99Of(t, s, func() { sleep(t.Context(), 3*time.Second) })
 		wrote, begin, answered := writtenBytes(), time.Now(), time.Duration(0)
 		beside := p99Of(t, s, func() {
 			for some := range slices.Chunk(gone, chainstore.MaxErased) {
 				erase(t, s, some...)
 			}
 			answered = time.Since(begin)
-			for p := (chainstore.Purging{Nodes: 1}); p.Nodes > 0; time.Sleep(10 * time.Millisecond) {
+			for p := (chainstore.Purging{Nodes: 1}); p.Nodes > 0; sleep(t.Context(), 10*time.Millisecond) {
 				var err error
 				if p, err = s.Purging(t.Context()); err != nil {
 					t.Fatal(err)

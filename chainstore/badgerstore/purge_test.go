@@ -730,3 +730,27 @@ func TestPurgeChild(t *testing.T) {
 		purged(t, s, ids...)
 	}
 }
+
+// TestSigningKeyOfAReadOnlyStore: opened for reading, a store has the key that it has, and draws none.
+func TestSigningKeyOfAReadOnlyStore(t *testing.T) {
+	for _, drawn := range []bool{true, false} {
+		dir := t.TempDir()
+		s := openAt(t, dir, Options{})
+		put(t, s, node(nil, "x"))
+		var want chainstore.Secret
+		if drawn {
+			var err error
+			if want, err = s.SigningKey(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s = openAt(t, dir, Options{ReadOnly: true})
+		got, err := s.SigningKey(t.Context())
+		if drawn != (err == nil) || got != want {
+			t.Errorf("drawn before: %v; that it is the same: %v, %v", drawn, got == want, err)
+		}
+	}
+}

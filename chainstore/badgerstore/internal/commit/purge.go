@@ -231,7 +231,7 @@ func TakeBack(v *snapshot.Snapshot) (writes []map[string]Write, err error) {
 	err = v.Scan(context.Background(), layout.PurgesSaved(), nil, func(key, row []byte) error {
 		value, had, damaged := layout.ParseSaved(row)
 		if damaged != nil {
-			return nil // which Verify tells
+			return nil //nolint:nilerr // which Verify tells
 		}
 		of := layout.ParseSavedKey(key)
 		one := map[string]Write{string(key): {Deleted: true}}
