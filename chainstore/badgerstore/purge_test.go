@@ -207,7 +207,7 @@ func TestPurgeBeside(t *testing.T) {
 		tips[w] = put(t, s, node(nil, fmt.Sprint("writer ", w)))[0].ID
 		wg.Go(func() {
 			for i := 0; ctx.Err() == nil; i++ {
-				out, err := s.Commit(context.Background(), testNamespace, &chainstore.Change{Nodes: []chainstore.NewNode{node(&tips[w], fmt.Sprint(i), noiseOf(uint64(i), 20_000))}})
+				out, err := s.Commit(context.Background(), testNamespace, &chainstore.Change{Nodes: []chainstore.NewNode{node(&tips[w], fmt.Sprint(i), noiseOf(uint64(i%20), 100_000))}})
 				if err != nil {
 					t.Error(err)
 					return
@@ -230,9 +230,18 @@ func TestPurgeBeside(t *testing.T) {
 	cur.Close()
 	held.Close()
 	purged(t, s, ids...)
+	for round := range 4 { // while logs are filled
+		more := singing(t, s, fmt.Sprint("chat ", round))
+		erase(t, s, more...)
+		purged(t, s, more...)
+		ids = append(ids, more...)
+	}
 	stop()
 	wg.Wait()
 	mustBeSilent(t, s, nil)
+	for _, id := range ids {
+		mustBeErased(t, s, id.String())
+	}
 	for _, tip := range tips {
 		if _, err := s.Chain(t.Context(), testNamespace, chainstore.Ref{ID: tip}, nil); err != nil {
 			t.Error(err)
