@@ -15,30 +15,17 @@ type Stored struct {
 	// Facts are those of the messages, without notes.
 	Facts    []runloop.Facts
 	Metadata []*transcriptv1.MetadataEntry
+	// Erased is nil of a node that was not.
+	Erased *StoredErasure
 }
 
 // CheckNode reads a node that was put elsewhere. Its messages are such as a client may put, and in a compaction node such as a server makes;
 // its metadata may have keys that have a meaning for a later version. The envelope has the digests of the rest. Whether there are the nodes that it
 // names is not judged. The error is a *FieldError whose path begins with envelope, payload, metadata or salt.
 func CheckNode(envelope, payload, metadata, salt []byte) (*Stored, error) {
-	n := &Stored{}
-	var err error
-	if n.Envelope, err = DecodeEnvelope(envelope); err != nil {
-		return nil, malformed("envelope", "must be the canonical encoding of a NodeEnvelope")
-	}
-	switch {
-	case len(payload) > MaxPayloadBytes:
-		return nil, overLimit("payload", fmt.Sprintf("must be at most %d bytes", MaxPayloadBytes))
-	case !FewElements((*transcriptv1.Payload)(nil).ProtoReflect().Descriptor(), payload, MaxElements):
-		return nil, overLimit("payload", fmt.Sprintf("must have at most %d messages and parts", MaxElements))
-	case !FewElements((*transcriptv1.Metadata)(nil).ProtoReflect().Descriptor(), metadata, MaxElements):
-		return nil, overLimit("metadata", fmt.Sprintf("must have at most %d entries", MaxElements))
-	}
-	if n.Messages, err = DecodePayload(payload); err != nil {
-		return nil, malformed("payload", "must be the canonical encoding of a Payload")
-	}
-	if n.Metadata, err = DecodeMetadata(metadata); err != nil {
-		return nil, malformed("metadata", "must be the canonical encoding of a Metadata")
+	n, err := decodeStored(envelope, payload, metadata)
+	if err != nil {
+		return nil, err
 	}
 	if err := n.judge(salt); err != nil {
 		return nil, err
@@ -58,13 +45,37 @@ func CheckNode(envelope, payload, metadata, salt []byte) (*Stored, error) {
 	return n, nil
 }
 
+// decodeStored decodes a node.
+func decodeStored(envelope, payload, metadata []byte) (*Stored, error) {
+	n := &Stored{}
+	var err error
+	if n.Envelope, err = DecodeEnvelope(envelope); err != nil {
+		return nil, malformed("envelope", "must be the canonical encoding of a NodeEnvelope")
+	}
+	switch {
+	case len(payload) > MaxPayloadBytes:
+		return nil, overLimit("payload", fmt.Sprintf("must be at most %d bytes", MaxPayloadBytes))
+	case !FewElements((*transcriptv1.Payload)(nil).ProtoReflect().Descriptor(), payload, MaxElements):
+		return nil, overLimit("payload", fmt.Sprintf("must have at most %d messages and parts", MaxElements))
+	case !FewElements((*transcriptv1.Metadata)(nil).ProtoReflect().Descriptor(), metadata, MaxElements):
+		return nil, overLimit("metadata", fmt.Sprintf("must have at most %d entries", MaxElements))
+	}
+	if n.Messages, err = DecodePayload(payload); err != nil {
+		return nil, malformed("payload", "must be the canonical encoding of a Payload")
+	}
+	if n.Metadata, err = DecodeMetadata(metadata); err != nil {
+		return nil, malformed("metadata", "must be the canonical encoding of a Metadata")
+	}
+	return n, nil
+}
+
 // judge judges what the node holds.
 func (n *Stored) judge(salt []byte) error {
 	compaction := n.Envelope.CoversThrough != nil
 	switch {
-	case len(n.Messages) == 0 && len(n.Metadata) == 0 && !compaction: // a compaction may leave nothing
+	case len(n.Messages) == 0 && n.Envelope.MetadataDigest == nil && !compaction: // a compaction may leave nothing
 		return invalid("payload", "must have messages, or metadata")
-	case compaction && len(n.Metadata) > 0:
+	case compaction && n.Envelope.MetadataDigest != nil:
 		return invalid("metadata", "must be empty in a compaction node")
 	case compaction && n.Envelope.SpawnedFrom != nil:
 		return invalid("envelope", "must have no spawned_from in a compaction node")

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"strings"
@@ -164,6 +165,8 @@ type Error struct {
 	// Deleted is, of ErrAliasNotFound from Resolve, what is known of the name's deletion; nil where it never was set, or was deleted
 	// more than 90 days ago.
 	Deleted *transcriptv1.DeletedAlias
+	// Receipt is, of ErrPayloadErased, the SignedReceipt of the node's erasure, serialised; nil where it is larger than 1 KiB.
+	Receipt []byte
 	// RetryAfter is, of ErrRateLimited, how long it takes until a call is allowed; 0: nothing was said.
 	RetryAfter time.Duration
 	// Quotas are, of ErrQuotaExceeded, those that the call would go over.
@@ -296,6 +299,9 @@ func (e *Error) read(detail any) {
 		if d.Domain == domain {
 			if e.Reason = Reason(transcriptv1.ErrorReason_value[reasonPrefix+d.Reason]); e.Reason == 0 {
 				e.UnknownReason = d.Reason
+			}
+			if receipt, err := base64.StdEncoding.DecodeString(d.Metadata["receipt"]); err == nil && len(receipt) > 0 {
+				e.Receipt = receipt
 			}
 		}
 	case *errdetails.RequestInfo:

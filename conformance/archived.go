@@ -14,6 +14,7 @@ func archivedChecks() []Check {
 	return []Check{
 		{ID: "put-archived-nodes/keeps", Promise: "a node keeps its id, its notes and the time of its first put; a repeat writes no node", run: archivedKeeps},
 		{ID: "put-archived-nodes/refused", Promise: "a node whose id is not that of its bytes is refused, and one without its parent; none of the call is written", run: archivedRefused},
+		{ID: "put-archived-nodes/erased", Promise: "a node that was erased elsewhere is put as it is, and erased where it is; it shows markers, and is not put again as it was", run: archivedErased},
 	}
 }
 
@@ -60,4 +61,26 @@ func archivedRefused(p *probe) {
 	p.refused(err, "PARENT_NOT_FOUND", "nodes[1].envelope")
 	_, err = p.GetNode(p.ctx, &transcriptv1.GetNodeRequest{Namespace: p.namespace, Node: byID(id)})
 	p.refused(err, "NODE_NOT_FOUND", "node")
+}
+
+func archivedErased(p *probe) {
+	there, thereID := p.archived()
+	_, err := p.putArchived(there)
+	p.ok(err, "PutArchivedNodes")
+	absent, absentID := p.archived()
+	for id, n := range map[string]*transcriptv1.ArchivedNode{thereID: there, absentID: absent} {
+		left, err := canonical.EraseArchived(n, []byte("receipt"))
+		p.ok(err, "what is left")
+		reply, err := p.putArchived(left)
+		p.ok(err, "PutArchivedNodes of an erased node")
+		is(p, "id", reply[0].GetNodeId(), id)
+		is(p, "created", reply[0].GetCreated(), id == absentID)
+		got := p.get(id)
+		is(p, "content", got.GetInfo().GetContent(), transcriptv1.NodeContent_NODE_CONTENT_ERASED)
+		is(p, "text", got.GetMessages()[0].GetParts()[0].GetText(), canonical.ErasedText)
+		is(p, "receipt", string(got.GetErasure().GetReceipt()), "receipt")
+		is(p, "bytes from before", got.GetErasure().GetMessageBytes()[0], int32(len(n.GetPayload())))
+		_, err = p.putArchived(n)
+		p.refused(err, "PAYLOAD_ERASED", "nodes[0]")
+	}
 }

@@ -17,6 +17,12 @@ import (
 // erase erases all messages of nodes.
 func (r *rig) erase(ids ...string) {
 	r.Helper()
+	r.eraseWhere(func(int) bool { return true }, ids...)
+}
+
+// eraseWhere erases messages of nodes: those that erased tells of, by their index.
+func (r *rig) eraseWhere(erased func(i int) bool, ids ...string) {
+	r.Helper()
 	for _, text := range ids {
 		id := must[chainstore.ID](r)(chainstore.ParseID(text))
 		var nodes []chainstore.ErasedNode
@@ -24,7 +30,7 @@ func (r *rig) erase(ids ...string) {
 			was := must[chainstore.Judgement](r)(server.Judge(n.Header, n.Payload, n.Metadata, n.Parent, n.Covers))
 			messages := must[[]*Message](r)(canonical.DecodePayload(n.Payload))
 			left := chainstore.ErasedNode{
-				ID: id, Payload: canonical.EncodePayload(canonical.Erased(messages)), Variables: was.Variables, Receipt: []byte("receipt"),
+				ID: id, Payload: canonical.EncodePayload(canonical.ErasedWhere(messages, erased)), Variables: was.Variables, Receipt: []byte("receipt"),
 				PayloadDigest: canonical.PayloadDigest(n.Header.Salt, n.Payload),
 			}
 			left.Facts = must[chainstore.Judgement](r)(server.Judge(n.Header, left.Payload, nil, n.Parent, n.Covers)).Messages

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -181,6 +182,10 @@ func (m *mapper) status(ctx context.Context, err error) error {
 	if errors.As(err, &shared) {
 		info.Metadata = map[string]string{"node_id": shared.ID.String()}
 	}
+	var erased *chainstore.ErasedError
+	if errors.As(err, &erased) && len(erased.Receipt) <= maxToldReceipt {
+		info.Metadata = map[string]string{"receipt": base64.StdEncoding.EncodeToString(erased.Receipt)}
+	}
 	details := []protoadapt.MessageV1{info, &errdetails.RequestInfo{RequestId: reply.RequestID(ctx)}}
 	text, more := explain(err, &r)
 	st, err := status.New(r.code, text).WithDetails(append(details, more...)...)
@@ -198,6 +203,9 @@ func (m *mapper) find(err error) row {
 	}
 	return internal()
 }
+
+// maxToldReceipt is the most bytes of a receipt that an error tells: an error is sent in headers, which are small.
+const maxToldReceipt = 1 << 10
 
 // explain is the text of an error and the details that the kind of error brings.
 func explain(err error, r *row) (text string, more []protoadapt.MessageV1) {

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -22,6 +23,10 @@ func seeds() map[string][]proto.Message {
 	put.Namespace = ""
 	ref := byAlias(put.Aliases[0].Name)
 	const transcripts, admin = "/transcript.v1.TranscriptService/", "/transcript.v1.AdminService/"
+	gone := []*Message{user("gone")}
+	erasedElsewhere := &transcriptv1.PutArchivedNodesRequest{Nodes: []*transcriptv1.ArchivedNode{archived("", gone...)}}
+	erasedElsewhere.Nodes[0].Payload = canonical.EncodePayload(canonical.Erased(gone))
+	erasedElsewhere.Nodes[0].Erasure = canonical.NewErasure(gone, nil, func(int) bool { return true }, []byte("receipt"))
 	return map[string][]proto.Message{
 		transcripts + "PutNode": {put, &PutNode{Parent: ref, Messages: []*Message{user("x")}}},
 		transcripts + "PutNodes": {&transcriptv1.PutNodesRequest{Nodes: []*transcriptv1.NewNode{
@@ -34,7 +39,7 @@ func seeds() map[string][]proto.Message {
 		admin + "GetReceipts":            {&transcriptv1.GetReceiptsRequest{NodeIds: []string{absent}}},
 		admin + "CollectGarbage":         {&transcriptv1.CollectGarbageRequest{Grace: durationpb.New(0)}, &transcriptv1.CollectGarbageRequest{Scope: transcriptv1.Scope_SCOPE_STORE, DryRun: true}},
 		admin + "Backup":                 {&transcriptv1.BackupRequest{}, &transcriptv1.BackupRequest{Scope: transcriptv1.Scope_SCOPE_STORE}},
-		transcripts + "PutArchivedNodes": {&transcriptv1.PutArchivedNodesRequest{Nodes: []*transcriptv1.ArchivedNode{archived("", user("x"))}}},
+		transcripts + "PutArchivedNodes": {&transcriptv1.PutArchivedNodesRequest{Nodes: []*transcriptv1.ArchivedNode{archived("", user("x"))}}, erasedElsewhere},
 		transcripts + "Alias":            {&transcriptv1.AliasRequest{Aliases: []*transcriptv1.AliasMove{{Name: "b", Target: ref}}}},
 		transcripts + "DeleteAlias":      {&transcriptv1.DeleteAliasRequest{Name: "b"}, &transcriptv1.DeleteAliasRequest{Name: "b", ForgetHistory: true}},
 		transcripts + "DeleteAliases":    {&transcriptv1.DeleteAliasesRequest{Scope: &transcriptv1.DeleteAliasesRequest_Prefix{Prefix: "b"}, PageSize: 1}},

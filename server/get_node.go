@@ -47,11 +47,28 @@ func (t *transcripts) GetNode(ctx context.Context, req *transcriptv1.GetNodeRequ
 	if err != nil {
 		return nil, err
 	}
+	if err := t.receipt(ctx, namespace, reply); err != nil {
+		return nil, err
+	}
 	reply.Aliases, reply.HasMoreAliases = aliases, more
 	if proto.Size(reply) > receive.MaxRequest {
 		return nil, errUseStream
 	}
 	return reply, nil
+}
+
+// receipt adds the receipt of a node that was erased.
+func (t *transcripts) receipt(ctx context.Context, namespace string, reply *transcriptv1.GetNodeResponse) error {
+	if reply.Erasure == nil {
+		return nil
+	}
+	id, err := chainstore.ParseID(reply.Info.NodeId)
+	if err != nil {
+		return err
+	}
+	receipt, err := t.store.Receipt(ctx, namespace, id)
+	reply.Erasure.Receipt = receipt.Bytes
+	return err
 }
 
 // findNode reads a NodeRef whose node_id may be a prefix.
@@ -94,7 +111,7 @@ func nodeReply(ctx context.Context, chain chainstore.Chain, omit bool) (*transcr
 	return reply, err
 }
 
-// foundReply tells of a node whose row is read. It keeps nothing of the row.
+// foundReply tells of a node whose row is read, but for its receipt. It keeps nothing of the row.
 func foundReply(n *chainstore.FoundNode, omit bool) (*transcriptv1.GetNodeResponse, error) {
 	h := n.Header
 	details, err := wire.Details(&n.Row)
@@ -110,7 +127,7 @@ func foundReply(n *chainstore.FoundNode, omit bool) (*transcriptv1.GetNodeRespon
 		},
 	}
 	reply.Info.Envelope.PayloadDigest = wire.PayloadDigest(h, n.Payload)
-	reply.Copies = wire.Copies(h)
+	reply.Copies, reply.Erasure = wire.Copies(h), wire.Erasure(h, nil)
 	var stored []byte
 	if !omit {
 		stored = append(stored, n.Payload...)

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
@@ -55,6 +56,11 @@ func (t *transcripts) nodes(ctx context.Context, req *transcriptv1.GetNodesReque
 	case !errors.Is(err, full):
 		return nil, err
 	}
+	for _, one := range p.reply.Nodes {
+		if err := t.receipt(ctx, wire.Namespace(req.Namespace), one); err != nil {
+			return nil, err
+		}
+	}
 	return p, nil
 }
 
@@ -95,6 +101,8 @@ const (
 	entryRoom, missingBytes = 8, 2 + 2*len(chainstore.ID{})
 	// remainingRoom is above what the number of remaining ids takes.
 	remainingRoom = 8
+	// receiptRoom is above what a receipt takes.
+	receiptRoom = canonical.MaxReceiptBytes + 8
 )
 
 // add adds the next node that was found, unless it does not fit.
@@ -104,6 +112,9 @@ func (p *nodesPage) add(id chainstore.ID, one *transcriptv1.GetNodeResponse) {
 		missing++
 	}
 	size := protowire.SizeBytes(proto.Size(one)) + entryRoom + missing*missingBytes
+	if one.Erasure != nil {
+		size += receiptRoom
+	}
 	if p.full = p.size+size > p.most; p.full {
 		return
 	}

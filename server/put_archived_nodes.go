@@ -19,7 +19,7 @@ func (t *transcripts) PutArchivedNodes(ctx context.Context, req *transcriptv1.Pu
 			return nil, err
 		}
 	}
-	done, err := d.Commit(ctx, t.store, req.Namespace)
+	done, err := d.CommitArchived(ctx, t.store, req.Namespace)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"regexp"
@@ -52,6 +53,9 @@ type arguments struct {
 	Node        plainNode         `json:"node"`
 	Nodes       []plainNode       `json:"nodes"`
 	Moves       []plainMove       `json:"moves"`
+	Envelope    string            `json:"envelope"`
+	Payload     string            `json:"payload"`
+	Was         int32             `json:"message_bytes"`
 }
 
 // plainRef names a node.
@@ -291,6 +295,20 @@ var verbs = map[string]verb{
 			all = append(all, putResult(res))
 		}
 		return object{"nodes": all}, err
+	},
+	"put_erased": func(ctx context.Context, a *actor, args *arguments) (any, error) {
+		envelope, bad := hex.DecodeString(args.Envelope)
+		payload, err := hex.DecodeString(args.Payload)
+		if err = errors.Join(bad, err); err != nil {
+			return nil, err
+		}
+		put, err := a.c.PutArchived(ctx, &transcriptv1.ArchivedNode{
+			Envelope: envelope, Payload: payload, Erasure: &transcriptv1.ArchivedErasure{MessageBytes: []int32{args.Was}, Receipt: []byte("receipt")},
+		})
+		if err != nil {
+			return nil, err
+		}
+		return object{"id": put[0].NodeId}, nil
 	},
 	"resolve": func(ctx context.Context, a *actor, args *arguments) (any, error) {
 		res, err := a.c.Resolve(ctx, args.Alias)

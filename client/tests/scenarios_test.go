@@ -299,7 +299,7 @@ func outcome(result any, err error) (map[string]any, error) {
 			reason = e.Reason.Error()
 		}
 		result = map[string]any{"error": map[string]any{
-			"code": code.Code(e.Code).String(), "reason": reason, "head": e.Head(), "deleted": e.Deleted != nil, "fields": fields,
+			"code": code.Code(e.Code).String(), "reason": reason, "head": e.Head(), "deleted": e.Deleted != nil, "fields": fields, "receipt": string(e.Receipt),
 			"may_have_happened": client.MayHaveHappened(err), "retried": e.Retried,
 		}}
 	}

@@ -52,6 +52,14 @@ func TestCraftedBackups(t *testing.T) {
 	old.FirstPutAt = &timestamppb.Timestamp{Seconds: -5}
 	note := node()
 	note.Notes = []*transcriptv1.MessageNote{{Model: strings.Repeat("m", 1<<17)}}
+	erased := func(spoil func(n *transcriptv1.ArchivedNode)) *transcriptv1.ArchivedNode {
+		left, err := canonical.EraseArchived(node(), []byte("receipt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		spoil(left)
+		return left
+	}
 	child := form.Envelope(&id, nil)
 	other := canonical.NodeID(child)
 	good := []*transcriptv1.ArchiveRecord{ns("a"), n(node()), al("ok", 1, st(id[:], 1)), ns("b"), n(node())}
@@ -66,6 +74,11 @@ func TestCraftedBackups(t *testing.T) {
 		"namespace":                   {ns("Bad Name"), n(node())},
 		"first put before 1970":       {n(old)},
 		"note":                        {n(note)},
+		"erased, with its content":    {n(erased(func(n *transcriptv1.ArchivedNode) { n.Payload = form.Payload }))},
+		"erased, no receipt":          {n(erased(func(n *transcriptv1.ArchivedNode) { n.Erasure.Receipt = nil }))},
+		"erased, no lengths":          {n(erased(func(n *transcriptv1.ArchivedNode) { n.Erasure.MessageBytes = nil }))},
+		"erased, with metadata bytes": {n(erased(func(n *transcriptv1.ArchivedNode) { n.Erasure.MetadataBytes = 9 }))},
+		"erased, with details":        {n(erased(func(n *transcriptv1.ArchivedNode) { n.Notes = []*transcriptv1.MessageNote{{Model: "m"}} }))},
 		"covers a sibling":            {n(&transcriptv1.ArchivedNode{Envelope: canonical.AppendEnvelope(nil, child), Payload: form.Payload}), n(over(other, id))},
 		"settings":                    {{Record: &transcriptv1.ArchiveRecord_Namespace{Namespace: &transcriptv1.ArchiveNamespace{Name: "b", SettingsRevision: 1, Settings: &transcriptv1.NamespaceSettings{MaxNodes: -4}}}}},
 		"floor":                       {{Record: &transcriptv1.ArchiveRecord_Namespace{Namespace: &transcriptv1.ArchiveNamespace{Name: "b", RevisionFloor: math.MinInt64}}}, al("x", 1, st(id[:], 1))},

@@ -61,6 +61,8 @@ func (c *backupVerifyCommand) Run(ctx context.Context, s *session) error {
 type toldBackup struct {
 	Digest string `json:"digest"`
 	Nodes  int64  `json:"nodes,string"`
+	// Erased counts the nodes that are there as erased.
+	Erased int64 `json:"nodesErased,string,omitempty"`
 	// Changes counts aliases as often as they are in an archive: set, moved or deleted.
 	Changes int64 `json:"aliasChanges,string"`
 }
@@ -69,6 +71,9 @@ func (b *toldBackup) add(r *transcriptv1.ArchiveRecord, n *canonical.Stored) {
 	switch {
 	case n != nil:
 		b.Nodes++
+		if n.Erased != nil {
+			b.Erased++
+		}
 	case r.GetAlias() != nil:
 		b.Changes++
 	}
@@ -85,6 +90,9 @@ func (b *verifiedBackup) print(s *session) error {
 		return s.printJSON(b)
 	}
 	rows := [][2]string{{"nodes", fmt.Sprint(b.Nodes)}, {"aliases", fmt.Sprint(b.Changes)}}
+	if b.Erased > 0 {
+		rows = append(rows, [2]string{"erased", fmt.Sprintf("%d of the nodes", b.Erased)})
+	}
 	rows = append(rows, b.rows(nameLine(b.Namespaces))...)
 	return s.printRows(append(rows, [2]string{"digest", b.Digest}))
 }

@@ -298,12 +298,19 @@ func nodeRecord(n *transcriptv1.GetNodeResponse) (*transcriptv1.ArchivedNode, er
 	}
 	envelope := form.Envelope(hashOf(info.GetParentId()), from)
 	envelope.CoversThrough = hashOf(info.GetCoversThroughId())
+	if n.GetErasure() != nil {
+		digest := hashOf(info.GetPayloadDigest())
+		if digest == nil {
+			return nil, client.ErrVerification
+		}
+		envelope.PayloadDigest, envelope.MetadataDigest = *digest, hashOf(info.GetMetadataDigest())
+	}
 	if hex.EncodeToString(idOf(envelope)) != n.GetInfo().GetNodeId() {
 		return nil, client.ErrVerification
 	}
 	return &transcriptv1.ArchivedNode{
 		Envelope: canonical.AppendEnvelope(nil, envelope), Payload: form.Payload, Metadata: form.Metadata, Salt: info.GetSalt(),
-		FirstPutAt: n.GetFirstPutAt(), Notes: n.GetInfo().GetNotes(), Copies: n.GetCopies(),
+		FirstPutAt: n.GetFirstPutAt(), Notes: n.GetInfo().GetNotes(), Copies: n.GetCopies(), Erasure: n.GetErasure(),
 	}, nil
 }
 

@@ -76,6 +76,8 @@ func nodeCells(n *transcriptv1.GetNodeResponse) (roles, says string) {
 	roles = roleNames(n.GetRoles())
 	if through := n.GetInfo().GetEnvelope().GetCoversThroughId(); through != "" {
 		roles, words = "compaction", []string{throughText(through)}
+	} else if n.GetErasure() != nil {
+		words = append(words, erasedText)
 	} else if line := firstLine(n.GetMessages()); line != "" {
 		words = append(words, line)
 	}
@@ -84,6 +86,9 @@ func nodeCells(n *transcriptv1.GetNodeResponse) (roles, says string) {
 	}
 	return roles, strings.Join(words, "  ")
 }
+
+// erasedText stands for what an erased node said.
+const erasedText = "(erased)"
 
 // throughText tells what a compaction stands for.
 func throughText(through string) string { return "through " + short(through) }

@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strconv"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -24,6 +27,9 @@ type archivedPutter struct {
 	bytes, messages, calls int
 	// created counts those that were put, there those that were there already.
 	created, there int64
+	// apply says that a node of which the namespace has a receipt is put as erased with that; else it is refused. erased are the ids of these.
+	apply  bool
+	erased [][32]byte
 }
 
 // put puts a node, now or with later ones.
@@ -57,6 +63,12 @@ func (p *archivedPutter) flush(ctx context.Context) error {
 // send puts nodes in one call, and where that is too large, in two: first those that come first.
 func (p *archivedPutter) send(ctx context.Context, nodes []*transcriptv1.ArchivedNode) error {
 	results, err := p.to.PutArchived(ctx, nodes...)
+	for errors.Is(err, client.ErrPayloadErased) {
+		if err := p.receiptWins(nodes, err); err != nil {
+			return err
+		}
+		results, err = p.to.PutArchived(ctx, nodes...)
+	}
 	if half := len(nodes) / 2; half > 0 && errors.Is(err, client.ErrLimitExceeded) {
 		if err := p.send(ctx, nodes[:half]); err != nil {
 			return err
@@ -74,4 +86,33 @@ func (p *archivedPutter) send(ctx context.Context, nodes []*transcriptv1.Archive
 		}
 	}
 	return nil
+}
+
+// receiptWins makes of the node that a call was refused for, since it was erased in the namespace, what is left of it, with the receipt that is there.
+func (p *archivedPutter) receiptWins(nodes []*transcriptv1.ArchivedNode, refused error) error {
+	var e *client.Error
+	if !errors.As(refused, &e) || len(e.Violations) == 0 {
+		return refused
+	}
+	number, _, _ := strings.Cut(strings.TrimPrefix(e.Violations[0].Field, "nodes["), "]")
+	i, err := strconv.Atoi(number)
+	if err != nil || i < 0 || i >= len(nodes) {
+		return refused
+	}
+	stored, err := canonical.CheckArchived(nodes[i])
+	switch {
+	case err != nil:
+		return err
+	case !p.apply || len(e.Receipt) == 0:
+		return &suggestion{err: fmt.Errorf("node %x: %w", stored.ID, refused), sure: true, text: "The node was erased here, and does not come back by an archive that has its content. " +
+			"Put the archive into another namespace, or take one that was made since."}
+	case stored.Erased != nil: // here it was erased again, and then collected
+		nodes[i] = proto.CloneOf(nodes[i])
+		nodes[i].Erasure.Receipt = e.Receipt
+		return nil
+	}
+	if nodes[i], err = canonical.EraseArchived(nodes[i], e.Receipt); err == nil {
+		p.erased = append(p.erased, stored.ID)
+	}
+	return err
 }

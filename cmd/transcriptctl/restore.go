@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -21,15 +22,17 @@ type restoreCommand struct {
 	EncryptionKeyFile string            `type:"path" placeholder:"FILE" help:"With --store, the key that the store is, or is to be, encrypted with: see 'transcriptd key create'."`
 	Map               map[string]string `placeholder:"FROM=TO" help:"Restore a namespace under another name, which must be new, and of which no other one of the backups has the name; may be repeated. Needed for each namespace where the store has something."`
 	Again             bool              `help:"Go on with a restore of the same files that was cut, into a store where nobody wrote since. What is there as the backups have it stays."`
+	Erasures          []string          `type:"path" placeholder:"FILE" help:"A later backup of the same store, of which the erasures alone are taken: nodes that were erased by then come back erased. May be repeated."`
 	Files             []string          `arg:"" name:"FILE" type:"path" help:"The backups in their order: a full one, the rest of one that was cut, what changed since."`
 }
 
 func (c *restoreCommand) Help() string {
-	return `Checks the backups whole, as backup verify does, and then puts what they have: nodes with their ids, notes and times, aliases with labels, revisions and histories, and settings. Indexes are made anew. With --namespace, or TRANSCRIPTCTL_NAMESPACE in the environment, that namespace of the backups alone is restored. The store must have nothing, or each namespace that is restored must be mapped to one that has nothing. Through a server the caller needs the roles read, append and admin on each namespace that is restored to. What is restored without a server is verified behind it. What a restore does not bring back is in docs/operations.md. Examples:
+	return `Checks the backups whole, as backup verify does, and then puts what they have: nodes with their ids, notes and times, aliases with labels, revisions and histories, and settings. Indexes are made anew. With --namespace, or TRANSCRIPTCTL_NAMESPACE in the environment, that namespace of the backups alone is restored. The store must have nothing, or each namespace that is restored must be mapped to one that has nothing. Through a server the caller needs the roles read, append and admin on each namespace that is restored to. What is restored without a server is verified behind it. A node that is erased in one of the backups, or in one of --erasures, or was erased in the namespace that it goes into, comes back erased, and for that the role erase is needed, too. What a restore does not bring back is in docs/operations.md. Examples:
 
     transcriptctl restore sunday.backup monday.backup --store badger:///var/lib/transcriptd/store
     transcriptctl restore sunday.backup
-    transcriptctl restore sunday.backup --namespace team --map team=team-as-of-sunday`
+    transcriptctl restore sunday.backup --namespace team --map team=team-as-of-sunday
+    transcriptctl restore sunday.backup --erasures friday.backup`
 }
 
 // AsksNoServer says that the command reaches a server by itself, where it needs one.
@@ -45,11 +48,12 @@ func (c *restoreCommand) Run(ctx context.Context, s *session) (err error) {
 		return err
 	}
 	// A context's namespace does not count: it is not read here.
-	r := &restorer{command: c, only: s.flags.Namespace, settings: map[string]*transcriptv1.ArchiveNamespace{}, newest: map[string]map[string]int64{}}
+	r := &restorer{command: c, only: s.flags.Namespace, settings: map[string]*transcriptv1.ArchiveNamespace{}, newest: map[string]map[string]int64{}, erased: erasedNodes{}}
 	chain, err := s.readBackups(ctx, c.Files, identities, "checked", 0, func(record *transcriptv1.ArchiveRecord, n *canonical.Stored) error {
 		r.see(record)
 		if !r.passes() {
 			r.told.add(record, n)
+			r.erased.see(r.within, record, n)
 		}
 		return nil
 	})
@@ -60,6 +64,9 @@ func (c *restoreCommand) Run(ctx context.Context, s *session) (err error) {
 		return inputf("%s has what changed since another backup: name that one before it", c.Files[0])
 	}
 	if err := r.judge(); err != nil {
+		return err
+	}
+	if err := r.erasures(ctx, s, identities, chain.Last().Header().GetStoreId()); err != nil {
 		return err
 	}
 	r.told.Digest = chain.Last().Digest().String()
@@ -159,7 +166,10 @@ type restorer struct {
 	putter  archivedPutter
 	aliases aliasRestorer
 	// settings are the newest of each namespace: they are set at the end, so that quotas do not refuse what was there.
-	settings       map[string]*transcriptv1.ArchiveNamespace
+	settings map[string]*transcriptv1.ArchiveNamespace
+	// erased are the nodes that come back erased, and applied those of them that the backups have with their content.
+	erased         erasedNodes
+	applied        []string
 	created, there int64
 	set            int64
 }
@@ -178,7 +188,7 @@ func (r *restorer) run(ctx context.Context, identities []age.Identity) error {
 		case r.passes():
 			return nil
 		case n != nil:
-			return r.putter.put(ctx, record.GetNode(), n)
+			return r.put(ctx, record.GetNode(), n)
 		case record.GetAlias() != nil:
 			if a := record.GetAlias(); a.GetRevision() < r.newest[r.within][a.GetName()] {
 				return nil
@@ -333,7 +343,7 @@ func (r *restorer) enter(ctx context.Context, n *transcriptv1.ArchiveNamespace) 
 		return nil
 	}
 	to := r.in(r.within)
-	r.putter, r.aliases = archivedPutter{to: to}, aliasRestorer{to: to, namespace: r.to(r.within)}
+	r.putter, r.aliases = archivedPutter{to: to, apply: true}, aliasRestorer{to: to, namespace: r.to(r.within)}
 	if n.GetSettingsRevision() > 0 || n.GetRevisionFloor() > 0 {
 		r.settings[n.GetName()] = n
 	}
@@ -349,7 +359,10 @@ func (r *restorer) flush(ctx context.Context) error {
 		return err
 	}
 	r.created, r.there, r.set = r.created+r.putter.created, r.there+r.putter.there, r.set+r.aliases.set
-	r.putter.created, r.putter.there, r.aliases.set = 0, 0, 0
+	for _, id := range r.putter.erased {
+		r.applied = append(r.applied, hex.EncodeToString(id[:]))
+	}
+	r.putter.created, r.putter.there, r.aliases.set, r.putter.erased = 0, 0, 0, nil
 	return nil
 }
 
@@ -383,6 +396,9 @@ func (r *restorer) tell() error {
 			as[i] = from + " as " + to
 		}
 	}
+	if len(r.applied) > 0 {
+		r.remark("nodes that the backups have with their content were erased since, and are back erased. Compactions can have copies: erase the same nodes again, which looks for these; --output json lists them")
+	}
 	if r.json {
 		return r.printJSON(struct {
 			toldFiles
@@ -390,9 +406,14 @@ func (r *restorer) tell() error {
 			Created int64  `json:"nodesCreated,string"`
 			There   int64  `json:"nodesThere,string"`
 			Set     int64  `json:"aliasesSet,string"`
-		}{r.files, r.told.Digest, r.created, r.there, r.set})
+			// Erased are the ids of nodes that the backups have with their content, and that are back erased.
+			Erased []string `json:"nodesErased,omitempty"`
+		}{r.files, r.told.Digest, r.created, r.there, r.set, r.applied})
 	}
 	rows := [][2]string{{"nodes", fmt.Sprintf("%d created, %d there already", r.created, r.there)}, {"aliases", fmt.Sprintf("%d set", r.set)}}
+	if n := len(r.applied); n > 0 {
+		rows = append(rows, [2]string{"erased", fmt.Sprintf("%d of the nodes, by receipts", n)})
+	}
 	rows = append(rows, r.files.rows(nameLine(as))...)
 	return r.printRows(append(rows, [2]string{"digest", r.told.Digest}))
 }

@@ -55,6 +55,9 @@ func nodeRows(n *transcriptv1.GetNodeResponse) [][2]string {
 	if through := envelope.GetCoversThroughId(); through != "" {
 		rows = append(rows, [2]string{"compaction", "stands for all before it behind the preamble, through " + through})
 	}
+	if e := n.GetErasure(); e != nil {
+		rows = append(rows, [2]string{"erased", fmt.Sprintf("%d of %s: markers stand in their place", erasedMessages(e), count(int64(len(e.GetMessageBytes())), "message"))})
+	}
 	if from := envelope.GetSpawnedFrom(); from != nil {
 		rows = append(rows, [2]string{"spawned from", strings.TrimSpace(from.GetNodeId() + " " + name(from.GetToolCallId()))})
 	}
@@ -73,6 +76,16 @@ func nodeRows(n *transcriptv1.GetNodeResponse) [][2]string {
 		rows = append(rows, [2]string{"alias", "there may be more"})
 	}
 	return append(rows, counterRows(n.GetCounters())...)
+}
+
+// erasedMessages is how many messages of a node were erased.
+func erasedMessages(e *transcriptv1.ArchivedErasure) (n int) {
+	for _, was := range e.GetMessageBytes() {
+		if was > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 func orDash(text string) string {

@@ -165,7 +165,7 @@ func (c *Checker) node(n *transcriptv1.ArchivedNode) (*canonical.Stored, error) 
 
 // ParseNode judges a node by itself: ErrBroken.
 func ParseNode(n *transcriptv1.ArchivedNode) (*canonical.Stored, error) {
-	node, err := canonical.CheckNode(n.GetEnvelope(), n.GetPayload(), n.GetMetadata(), n.GetSalt())
+	node, err := canonical.CheckArchived(n)
 	if err != nil {
 		return nil, broken("a node: %v", err)
 	}

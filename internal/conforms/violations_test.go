@@ -126,6 +126,13 @@ func writeViolations() []violation {
 			}
 			return c.send(q)
 		})},
+		{"an erased node does not say so", "put-archived-nodes/erased", on(func(c *call, q *transcriptv1.GetNodeRequest, a *transcriptv1.GetNodeResponse) error {
+			err := c.send(q)
+			if a.GetErasure() != nil {
+				a.GetInfo().Content = transcriptv1.NodeContent_NODE_CONTENT_MADE
+			}
+			return err
+		})},
 		{"a restored alias has no labels", "restore/keeps", on(func(c *call, q *transcriptv1.RestoreRequest, _ *transcriptv1.RestoreResponse) error {
 			for _, a := range q.GetAliases() {
 				a.Labels = nil

@@ -2145,7 +2145,12 @@ type ArchivedNode struct {
 	// The notes of its messages: none, or one for each.
 	Notes []*MessageNote `protobuf:"bytes,6,rep,name=notes,proto3" json:"notes,omitempty"`
 	// On a compaction node: where its messages come from. Required there.
-	Copies        *CompactionCopies `protobuf:"bytes,7,opt,name=copies,proto3" json:"copies,omitempty"`
+	Copies *CompactionCopies `protobuf:"bytes,7,opt,name=copies,proto3" json:"copies,omitempty"`
+	// What is known of a node that was erased. Then the payload has the markers that stand for its messages, metadata
+	// and salt are empty, notes have no more than `sent_at`, `token_count` and `token_count_estimated`, and the
+	// envelope has the digests from before. Absent: the node was not erased. With it PutArchivedNodes needs the role
+	// `erase`: it erases the node where that is there with its content.
+	Erasure       *ArchivedErasure `protobuf:"bytes,8,opt,name=erasure,proto3" json:"erasure,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2229,6 +2234,160 @@ func (x *ArchivedNode) GetCopies() *CompactionCopies {
 	return nil
 }
 
+func (x *ArchivedNode) GetErasure() *ArchivedErasure {
+	if x != nil {
+		return x.Erasure
+	}
+	return nil
+}
+
+// What is known of a node that was erased, beside its envelope and the markers that stand for its messages.
+type ArchivedErasure struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The bytes that each message had before it was erased, with its tag and length in the Payload: one for each
+	// message of the node. 0: it was not erased, which only a message of a compaction node can be.
+	MessageBytes []int32 `protobuf:"varint,1,rep,packed,name=message_bytes,json=messageBytes,proto3" json:"message_bytes,omitempty"`
+	// The bytes of the canonical encoding of the Metadata from before. 0 without metadata.
+	MetadataBytes int32 `protobuf:"varint,2,opt,name=metadata_bytes,json=metadataBytes,proto3" json:"metadata_bytes,omitempty"`
+	// What the metadata did to variables, in the order of the UTF-8 bytes of their names. Their values are gone.
+	Variables []*ErasedVariable `protobuf:"bytes,3,rep,name=variables,proto3" json:"variables,omitempty"`
+	// The outcome of the run that the metadata told.
+	Outcome RunOutcome `protobuf:"varint,4,opt,name=outcome,proto3,enum=transcript.v1.RunOutcome" json:"outcome,omitempty"`
+	// The receipt, as the store keeps it that erased the node: 1 byte to 4 KiB.
+	Receipt       []byte `protobuf:"bytes,5,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ArchivedErasure) Reset() {
+	*x = ArchivedErasure{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ArchivedErasure) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ArchivedErasure) ProtoMessage() {}
+
+func (x *ArchivedErasure) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ArchivedErasure.ProtoReflect.Descriptor instead.
+func (*ArchivedErasure) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ArchivedErasure) GetMessageBytes() []int32 {
+	if x != nil {
+		return x.MessageBytes
+	}
+	return nil
+}
+
+func (x *ArchivedErasure) GetMetadataBytes() int32 {
+	if x != nil {
+		return x.MetadataBytes
+	}
+	return 0
+}
+
+func (x *ArchivedErasure) GetVariables() []*ErasedVariable {
+	if x != nil {
+		return x.Variables
+	}
+	return nil
+}
+
+func (x *ArchivedErasure) GetOutcome() RunOutcome {
+	if x != nil {
+		return x.Outcome
+	}
+	return RunOutcome_RUN_OUTCOME_UNSPECIFIED
+}
+
+func (x *ArchivedErasure) GetReceipt() []byte {
+	if x != nil {
+		return x.Receipt
+	}
+	return nil
+}
+
+// What an erased node does to a variable.
+type ErasedVariable struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name, without "var/" or "varinfo/".
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Whether the node declared the variable, by "varinfo/NAME".
+	Declared bool `protobuf:"varint,2,opt,name=declared,proto3" json:"declared,omitempty"`
+	// Whether the node unset the variable.
+	Unset         bool `protobuf:"varint,3,opt,name=unset,proto3" json:"unset,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ErasedVariable) Reset() {
+	*x = ErasedVariable{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ErasedVariable) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ErasedVariable) ProtoMessage() {}
+
+func (x *ErasedVariable) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ErasedVariable.ProtoReflect.Descriptor instead.
+func (*ErasedVariable) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *ErasedVariable) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ErasedVariable) GetDeclared() bool {
+	if x != nil {
+		return x.Declared
+	}
+	return false
+}
+
+func (x *ErasedVariable) GetUnset() bool {
+	if x != nil {
+		return x.Unset
+	}
+	return false
+}
+
 // Response of PutArchivedNodes.
 type PutArchivedNodesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2240,7 +2399,7 @@ type PutArchivedNodesResponse struct {
 
 func (x *PutArchivedNodesResponse) Reset() {
 	*x = PutArchivedNodesResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[16]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2252,7 +2411,7 @@ func (x *PutArchivedNodesResponse) String() string {
 func (*PutArchivedNodesResponse) ProtoMessage() {}
 
 func (x *PutArchivedNodesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[16]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2265,7 +2424,7 @@ func (x *PutArchivedNodesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutArchivedNodesResponse.ProtoReflect.Descriptor instead.
 func (*PutArchivedNodesResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{16}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *PutArchivedNodesResponse) GetNodes() []*PutNodeResponse {
@@ -2295,7 +2454,7 @@ type AliasMove struct {
 
 func (x *AliasMove) Reset() {
 	*x = AliasMove{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[17]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2307,7 +2466,7 @@ func (x *AliasMove) String() string {
 func (*AliasMove) ProtoMessage() {}
 
 func (x *AliasMove) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[17]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2320,7 +2479,7 @@ func (x *AliasMove) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasMove.ProtoReflect.Descriptor instead.
 func (*AliasMove) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{17}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *AliasMove) GetName() string {
@@ -2371,7 +2530,7 @@ type AliasRequest struct {
 
 func (x *AliasRequest) Reset() {
 	*x = AliasRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[18]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2383,7 +2542,7 @@ func (x *AliasRequest) String() string {
 func (*AliasRequest) ProtoMessage() {}
 
 func (x *AliasRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[18]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2396,7 +2555,7 @@ func (x *AliasRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasRequest.ProtoReflect.Descriptor instead.
 func (*AliasRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{18}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *AliasRequest) GetNamespace() string {
@@ -2424,7 +2583,7 @@ type AliasResponse struct {
 
 func (x *AliasResponse) Reset() {
 	*x = AliasResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[19]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2436,7 +2595,7 @@ func (x *AliasResponse) String() string {
 func (*AliasResponse) ProtoMessage() {}
 
 func (x *AliasResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[19]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2449,7 +2608,7 @@ func (x *AliasResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasResponse.ProtoReflect.Descriptor instead.
 func (*AliasResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{19}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *AliasResponse) GetAliases() []*AliasResult {
@@ -2478,7 +2637,7 @@ type DeleteAliasRequest struct {
 
 func (x *DeleteAliasRequest) Reset() {
 	*x = DeleteAliasRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[20]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2490,7 +2649,7 @@ func (x *DeleteAliasRequest) String() string {
 func (*DeleteAliasRequest) ProtoMessage() {}
 
 func (x *DeleteAliasRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[20]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2503,7 +2662,7 @@ func (x *DeleteAliasRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteAliasRequest.ProtoReflect.Descriptor instead.
 func (*DeleteAliasRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{20}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *DeleteAliasRequest) GetNamespace() string {
@@ -2549,7 +2708,7 @@ type DeleteAliasResponse struct {
 
 func (x *DeleteAliasResponse) Reset() {
 	*x = DeleteAliasResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[21]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2561,7 +2720,7 @@ func (x *DeleteAliasResponse) String() string {
 func (*DeleteAliasResponse) ProtoMessage() {}
 
 func (x *DeleteAliasResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[21]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2574,7 +2733,7 @@ func (x *DeleteAliasResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteAliasResponse.ProtoReflect.Descriptor instead.
 func (*DeleteAliasResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{21}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *DeleteAliasResponse) GetDeleted() bool {
@@ -2631,7 +2790,7 @@ type DeleteAliasesRequest struct {
 
 func (x *DeleteAliasesRequest) Reset() {
 	*x = DeleteAliasesRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[22]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2643,7 +2802,7 @@ func (x *DeleteAliasesRequest) String() string {
 func (*DeleteAliasesRequest) ProtoMessage() {}
 
 func (x *DeleteAliasesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[22]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2656,7 +2815,7 @@ func (x *DeleteAliasesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteAliasesRequest.ProtoReflect.Descriptor instead.
 func (*DeleteAliasesRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{22}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *DeleteAliasesRequest) GetNamespace() string {
@@ -2763,7 +2922,7 @@ type DeleteAliasesResponse struct {
 
 func (x *DeleteAliasesResponse) Reset() {
 	*x = DeleteAliasesResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[23]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2775,7 +2934,7 @@ func (x *DeleteAliasesResponse) String() string {
 func (*DeleteAliasesResponse) ProtoMessage() {}
 
 func (x *DeleteAliasesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[23]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2788,7 +2947,7 @@ func (x *DeleteAliasesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteAliasesResponse.ProtoReflect.Descriptor instead.
 func (*DeleteAliasesResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{23}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *DeleteAliasesResponse) GetAliases() []*AliasInfo {
@@ -2839,7 +2998,7 @@ type AliasInfo struct {
 
 func (x *AliasInfo) Reset() {
 	*x = AliasInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[24]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2851,7 +3010,7 @@ func (x *AliasInfo) String() string {
 func (*AliasInfo) ProtoMessage() {}
 
 func (x *AliasInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[24]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2864,7 +3023,7 @@ func (x *AliasInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasInfo.ProtoReflect.Descriptor instead.
 func (*AliasInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{24}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *AliasInfo) GetName() string {
@@ -2924,7 +3083,7 @@ type DeletedAlias struct {
 
 func (x *DeletedAlias) Reset() {
 	*x = DeletedAlias{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[25]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2936,7 +3095,7 @@ func (x *DeletedAlias) String() string {
 func (*DeletedAlias) ProtoMessage() {}
 
 func (x *DeletedAlias) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[25]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2949,7 +3108,7 @@ func (x *DeletedAlias) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletedAlias.ProtoReflect.Descriptor instead.
 func (*DeletedAlias) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{25}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *DeletedAlias) GetRevision() int64 {
@@ -2992,7 +3151,7 @@ type AliasLoop struct {
 
 func (x *AliasLoop) Reset() {
 	*x = AliasLoop{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[26]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3004,7 +3163,7 @@ func (x *AliasLoop) String() string {
 func (*AliasLoop) ProtoMessage() {}
 
 func (x *AliasLoop) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[26]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3017,7 +3176,7 @@ func (x *AliasLoop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasLoop.ProtoReflect.Descriptor instead.
 func (*AliasLoop) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{26}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *AliasLoop) GetState() RunLoopState {
@@ -3068,7 +3227,7 @@ type ResolveAliasRequest struct {
 
 func (x *ResolveAliasRequest) Reset() {
 	*x = ResolveAliasRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[27]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3080,7 +3239,7 @@ func (x *ResolveAliasRequest) String() string {
 func (*ResolveAliasRequest) ProtoMessage() {}
 
 func (x *ResolveAliasRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[27]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3093,7 +3252,7 @@ func (x *ResolveAliasRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveAliasRequest.ProtoReflect.Descriptor instead.
 func (*ResolveAliasRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{27}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ResolveAliasRequest) GetNamespace() string {
@@ -3123,7 +3282,7 @@ type ResolveAliasResponse struct {
 
 func (x *ResolveAliasResponse) Reset() {
 	*x = ResolveAliasResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[28]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3135,7 +3294,7 @@ func (x *ResolveAliasResponse) String() string {
 func (*ResolveAliasResponse) ProtoMessage() {}
 
 func (x *ResolveAliasResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[28]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3148,7 +3307,7 @@ func (x *ResolveAliasResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveAliasResponse.ProtoReflect.Descriptor instead.
 func (*ResolveAliasResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{28}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ResolveAliasResponse) GetAlias() *AliasInfo {
@@ -3196,7 +3355,7 @@ type ListAliasesRequest struct {
 
 func (x *ListAliasesRequest) Reset() {
 	*x = ListAliasesRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[29]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3208,7 +3367,7 @@ func (x *ListAliasesRequest) String() string {
 func (*ListAliasesRequest) ProtoMessage() {}
 
 func (x *ListAliasesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[29]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3221,7 +3380,7 @@ func (x *ListAliasesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAliasesRequest.ProtoReflect.Descriptor instead.
 func (*ListAliasesRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{29}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ListAliasesRequest) GetNamespace() string {
@@ -3329,7 +3488,7 @@ type ListAliasesResponse struct {
 
 func (x *ListAliasesResponse) Reset() {
 	*x = ListAliasesResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[30]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3341,7 +3500,7 @@ func (x *ListAliasesResponse) String() string {
 func (*ListAliasesResponse) ProtoMessage() {}
 
 func (x *ListAliasesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[30]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3354,7 +3513,7 @@ func (x *ListAliasesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAliasesResponse.ProtoReflect.Descriptor instead.
 func (*ListAliasesResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{30}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListAliasesResponse) GetAliases() []*AliasInfo {
@@ -3395,7 +3554,7 @@ type ListAliasHistoryRequest struct {
 
 func (x *ListAliasHistoryRequest) Reset() {
 	*x = ListAliasHistoryRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[31]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3407,7 +3566,7 @@ func (x *ListAliasHistoryRequest) String() string {
 func (*ListAliasHistoryRequest) ProtoMessage() {}
 
 func (x *ListAliasHistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[31]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3420,7 +3579,7 @@ func (x *ListAliasHistoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAliasHistoryRequest.ProtoReflect.Descriptor instead.
 func (*ListAliasHistoryRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{31}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ListAliasHistoryRequest) GetNamespace() string {
@@ -3467,7 +3626,7 @@ type AliasHistoryEntry struct {
 
 func (x *AliasHistoryEntry) Reset() {
 	*x = AliasHistoryEntry{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[32]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3479,7 +3638,7 @@ func (x *AliasHistoryEntry) String() string {
 func (*AliasHistoryEntry) ProtoMessage() {}
 
 func (x *AliasHistoryEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[32]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3492,7 +3651,7 @@ func (x *AliasHistoryEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasHistoryEntry.ProtoReflect.Descriptor instead.
 func (*AliasHistoryEntry) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{32}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *AliasHistoryEntry) GetNodeId() string {
@@ -3529,7 +3688,7 @@ type ListAliasHistoryResponse struct {
 
 func (x *ListAliasHistoryResponse) Reset() {
 	*x = ListAliasHistoryResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[33]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3541,7 +3700,7 @@ func (x *ListAliasHistoryResponse) String() string {
 func (*ListAliasHistoryResponse) ProtoMessage() {}
 
 func (x *ListAliasHistoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[33]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3554,7 +3713,7 @@ func (x *ListAliasHistoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAliasHistoryResponse.ProtoReflect.Descriptor instead.
 func (*ListAliasHistoryResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{33}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ListAliasHistoryResponse) GetEntries() []*AliasHistoryEntry {
@@ -3640,7 +3799,7 @@ type Policy struct {
 
 func (x *Policy) Reset() {
 	*x = Policy{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[34]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3652,7 +3811,7 @@ func (x *Policy) String() string {
 func (*Policy) ProtoMessage() {}
 
 func (x *Policy) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[34]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3665,7 +3824,7 @@ func (x *Policy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Policy.ProtoReflect.Descriptor instead.
 func (*Policy) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{34}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Policy) GetMaxRunLoops() int32 {
@@ -3780,7 +3939,7 @@ type ClearToolResults struct {
 
 func (x *ClearToolResults) Reset() {
 	*x = ClearToolResults{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[35]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3792,7 +3951,7 @@ func (x *ClearToolResults) String() string {
 func (*ClearToolResults) ProtoMessage() {}
 
 func (x *ClearToolResults) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[35]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3805,7 +3964,7 @@ func (x *ClearToolResults) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClearToolResults.ProtoReflect.Descriptor instead.
 func (*ClearToolResults) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{35}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ClearToolResults) GetKeep() int32 {
@@ -3841,7 +4000,7 @@ type NodeFacts struct {
 
 func (x *NodeFacts) Reset() {
 	*x = NodeFacts{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[36]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3853,7 +4012,7 @@ func (x *NodeFacts) String() string {
 func (*NodeFacts) ProtoMessage() {}
 
 func (x *NodeFacts) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[36]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3866,7 +4025,7 @@ func (x *NodeFacts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeFacts.ProtoReflect.Descriptor instead.
 func (*NodeFacts) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{36}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *NodeFacts) GetMetadataKeys() []string {
@@ -3928,7 +4087,7 @@ type AssembleRequest struct {
 
 func (x *AssembleRequest) Reset() {
 	*x = AssembleRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[37]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3940,7 +4099,7 @@ func (x *AssembleRequest) String() string {
 func (*AssembleRequest) ProtoMessage() {}
 
 func (x *AssembleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[37]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3953,7 +4112,7 @@ func (x *AssembleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssembleRequest.ProtoReflect.Descriptor instead.
 func (*AssembleRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{37}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *AssembleRequest) GetNamespace() string {
@@ -4086,7 +4245,7 @@ type NodeInfo struct {
 
 func (x *NodeInfo) Reset() {
 	*x = NodeInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[38]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4098,7 +4257,7 @@ func (x *NodeInfo) String() string {
 func (*NodeInfo) ProtoMessage() {}
 
 func (x *NodeInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[38]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4111,7 +4270,7 @@ func (x *NodeInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeInfo.ProtoReflect.Descriptor instead.
 func (*NodeInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{38}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *NodeInfo) GetNodeId() string {
@@ -4199,7 +4358,7 @@ type EnvelopeInfo struct {
 
 func (x *EnvelopeInfo) Reset() {
 	*x = EnvelopeInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[39]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4211,7 +4370,7 @@ func (x *EnvelopeInfo) String() string {
 func (*EnvelopeInfo) ProtoMessage() {}
 
 func (x *EnvelopeInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[39]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4224,7 +4383,7 @@ func (x *EnvelopeInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnvelopeInfo.ProtoReflect.Descriptor instead.
 func (*EnvelopeInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{39}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *EnvelopeInfo) GetParentId() string {
@@ -4286,7 +4445,7 @@ type Finding struct {
 
 func (x *Finding) Reset() {
 	*x = Finding{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[40]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4298,7 +4457,7 @@ func (x *Finding) String() string {
 func (*Finding) ProtoMessage() {}
 
 func (x *Finding) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[40]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4311,7 +4470,7 @@ func (x *Finding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Finding.ProtoReflect.Descriptor instead.
 func (*Finding) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{40}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Finding) GetKind() FindingKind {
@@ -4381,7 +4540,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[41]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4393,7 +4552,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[41]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4406,7 +4565,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{41}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Report) GetMessages() int32 {
@@ -4510,7 +4669,7 @@ type LeftOut struct {
 
 func (x *LeftOut) Reset() {
 	*x = LeftOut{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[42]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4522,7 +4681,7 @@ func (x *LeftOut) String() string {
 func (*LeftOut) ProtoMessage() {}
 
 func (x *LeftOut) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[42]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4535,7 +4694,7 @@ func (x *LeftOut) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeftOut.ProtoReflect.Descriptor instead.
 func (*LeftOut) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{42}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *LeftOut) GetMessages() int32 {
@@ -4582,7 +4741,7 @@ type Window struct {
 
 func (x *Window) Reset() {
 	*x = Window{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[43]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4594,7 +4753,7 @@ func (x *Window) String() string {
 func (*Window) ProtoMessage() {}
 
 func (x *Window) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[43]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4607,7 +4766,7 @@ func (x *Window) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Window.ProtoReflect.Descriptor instead.
 func (*Window) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{43}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Window) GetNodeId() string {
@@ -4670,7 +4829,7 @@ type AssembleResponse struct {
 
 func (x *AssembleResponse) Reset() {
 	*x = AssembleResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[44]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4682,7 +4841,7 @@ func (x *AssembleResponse) String() string {
 func (*AssembleResponse) ProtoMessage() {}
 
 func (x *AssembleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[44]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4695,7 +4854,7 @@ func (x *AssembleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssembleResponse.ProtoReflect.Descriptor instead.
 func (*AssembleResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{44}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *AssembleResponse) GetMessages() []*Message {
@@ -4810,7 +4969,7 @@ type StreamAssembleRequest struct {
 
 func (x *StreamAssembleRequest) Reset() {
 	*x = StreamAssembleRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[45]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4822,7 +4981,7 @@ func (x *StreamAssembleRequest) String() string {
 func (*StreamAssembleRequest) ProtoMessage() {}
 
 func (x *StreamAssembleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[45]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4835,7 +4994,7 @@ func (x *StreamAssembleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamAssembleRequest.ProtoReflect.Descriptor instead.
 func (*StreamAssembleRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{45}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *StreamAssembleRequest) GetNamespace() string {
@@ -4965,7 +5124,7 @@ type StreamAssembleResponse struct {
 
 func (x *StreamAssembleResponse) Reset() {
 	*x = StreamAssembleResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[46]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4977,7 +5136,7 @@ func (x *StreamAssembleResponse) String() string {
 func (*StreamAssembleResponse) ProtoMessage() {}
 
 func (x *StreamAssembleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[46]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4990,7 +5149,7 @@ func (x *StreamAssembleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamAssembleResponse.ProtoReflect.Descriptor instead.
 func (*StreamAssembleResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{46}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *StreamAssembleResponse) GetMessages() []*Message {
@@ -5085,7 +5244,7 @@ type GetNodeRequest struct {
 
 func (x *GetNodeRequest) Reset() {
 	*x = GetNodeRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[47]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5097,7 +5256,7 @@ func (x *GetNodeRequest) String() string {
 func (*GetNodeRequest) ProtoMessage() {}
 
 func (x *GetNodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[47]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5110,7 +5269,7 @@ func (x *GetNodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetNodeRequest.ProtoReflect.Descriptor instead.
 func (*GetNodeRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{47}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *GetNodeRequest) GetNamespace() string {
@@ -5157,14 +5316,16 @@ type GetNodeResponse struct {
 	// include aliases that left the node recently.
 	HasMoreAliases bool `protobuf:"varint,9,opt,name=has_more_aliases,json=hasMoreAliases,proto3" json:"has_more_aliases,omitempty"`
 	// Where the messages of a compaction node come from. Absent for other nodes.
-	Copies        *CompactionCopies `protobuf:"bytes,10,opt,name=copies,proto3" json:"copies,omitempty"`
+	Copies *CompactionCopies `protobuf:"bytes,10,opt,name=copies,proto3" json:"copies,omitempty"`
+	// What is known of a node that was erased. Absent for other nodes.
+	Erasure       *ArchivedErasure `protobuf:"bytes,11,opt,name=erasure,proto3" json:"erasure,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetNodeResponse) Reset() {
 	*x = GetNodeResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[48]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5176,7 +5337,7 @@ func (x *GetNodeResponse) String() string {
 func (*GetNodeResponse) ProtoMessage() {}
 
 func (x *GetNodeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[48]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5189,7 +5350,7 @@ func (x *GetNodeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetNodeResponse.ProtoReflect.Descriptor instead.
 func (*GetNodeResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{48}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *GetNodeResponse) GetMessages() []*Message {
@@ -5262,6 +5423,13 @@ func (x *GetNodeResponse) GetCopies() *CompactionCopies {
 	return nil
 }
 
+func (x *GetNodeResponse) GetErasure() *ArchivedErasure {
+	if x != nil {
+		return x.Erasure
+	}
+	return nil
+}
+
 // Where the messages of a compaction node come from, and the run loops that they had there. None of it is
 // hashed.
 type CompactionCopies struct {
@@ -5279,7 +5447,7 @@ type CompactionCopies struct {
 
 func (x *CompactionCopies) Reset() {
 	*x = CompactionCopies{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[49]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5291,7 +5459,7 @@ func (x *CompactionCopies) String() string {
 func (*CompactionCopies) ProtoMessage() {}
 
 func (x *CompactionCopies) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[49]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5304,7 +5472,7 @@ func (x *CompactionCopies) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactionCopies.ProtoReflect.Descriptor instead.
 func (*CompactionCopies) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{49}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *CompactionCopies) GetCopiedFrom() []*CopiedFrom {
@@ -5341,7 +5509,7 @@ type CopiedFrom struct {
 
 func (x *CopiedFrom) Reset() {
 	*x = CopiedFrom{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[50]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5353,7 +5521,7 @@ func (x *CopiedFrom) String() string {
 func (*CopiedFrom) ProtoMessage() {}
 
 func (x *CopiedFrom) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[50]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5366,7 +5534,7 @@ func (x *CopiedFrom) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CopiedFrom.ProtoReflect.Descriptor instead.
 func (*CopiedFrom) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{50}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *CopiedFrom) GetAncestors() int32 {
@@ -5398,7 +5566,7 @@ type GetNodesRequest struct {
 
 func (x *GetNodesRequest) Reset() {
 	*x = GetNodesRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[51]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5410,7 +5578,7 @@ func (x *GetNodesRequest) String() string {
 func (*GetNodesRequest) ProtoMessage() {}
 
 func (x *GetNodesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[51]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5423,7 +5591,7 @@ func (x *GetNodesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetNodesRequest.ProtoReflect.Descriptor instead.
 func (*GetNodesRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{51}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *GetNodesRequest) GetNamespace() string {
@@ -5463,7 +5631,7 @@ type GetNodesResponse struct {
 
 func (x *GetNodesResponse) Reset() {
 	*x = GetNodesResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[52]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5475,7 +5643,7 @@ func (x *GetNodesResponse) String() string {
 func (*GetNodesResponse) ProtoMessage() {}
 
 func (x *GetNodesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[52]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5488,7 +5656,7 @@ func (x *GetNodesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetNodesResponse.ProtoReflect.Descriptor instead.
 func (*GetNodesResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{52}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *GetNodesResponse) GetNodes() []*GetNodeResponse {
@@ -5529,7 +5697,7 @@ type ListChildrenRequest struct {
 
 func (x *ListChildrenRequest) Reset() {
 	*x = ListChildrenRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[53]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5541,7 +5709,7 @@ func (x *ListChildrenRequest) String() string {
 func (*ListChildrenRequest) ProtoMessage() {}
 
 func (x *ListChildrenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[53]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5554,7 +5722,7 @@ func (x *ListChildrenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChildrenRequest.ProtoReflect.Descriptor instead.
 func (*ListChildrenRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{53}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *ListChildrenRequest) GetNamespace() string {
@@ -5602,7 +5770,7 @@ type ChildNode struct {
 
 func (x *ChildNode) Reset() {
 	*x = ChildNode{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[54]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5614,7 +5782,7 @@ func (x *ChildNode) String() string {
 func (*ChildNode) ProtoMessage() {}
 
 func (x *ChildNode) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[54]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5627,7 +5795,7 @@ func (x *ChildNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChildNode.ProtoReflect.Descriptor instead.
 func (*ChildNode) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{54}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *ChildNode) GetNodeId() string {
@@ -5671,7 +5839,7 @@ type ListChildrenResponse struct {
 
 func (x *ListChildrenResponse) Reset() {
 	*x = ListChildrenResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[55]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5683,7 +5851,7 @@ func (x *ListChildrenResponse) String() string {
 func (*ListChildrenResponse) ProtoMessage() {}
 
 func (x *ListChildrenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[55]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5696,7 +5864,7 @@ func (x *ListChildrenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChildrenResponse.ProtoReflect.Descriptor instead.
 func (*ListChildrenResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{55}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ListChildrenResponse) GetChildren() []*ChildNode {
@@ -5727,7 +5895,7 @@ type AliasConflicts struct {
 
 func (x *AliasConflicts) Reset() {
 	*x = AliasConflicts{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[56]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5739,7 +5907,7 @@ func (x *AliasConflicts) String() string {
 func (*AliasConflicts) ProtoMessage() {}
 
 func (x *AliasConflicts) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[56]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5752,7 +5920,7 @@ func (x *AliasConflicts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasConflicts.ProtoReflect.Descriptor instead.
 func (*AliasConflicts) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{56}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *AliasConflicts) GetConflicts() []*AliasConflict {
@@ -5788,7 +5956,7 @@ type AliasConflict struct {
 
 func (x *AliasConflict) Reset() {
 	*x = AliasConflict{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[57]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5800,7 +5968,7 @@ func (x *AliasConflict) String() string {
 func (*AliasConflict) ProtoMessage() {}
 
 func (x *AliasConflict) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[57]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5813,7 +5981,7 @@ func (x *AliasConflict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasConflict.ProtoReflect.Descriptor instead.
 func (*AliasConflict) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{57}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *AliasConflict) GetField() string {
@@ -5855,7 +6023,7 @@ type AmbiguousPrefix struct {
 
 func (x *AmbiguousPrefix) Reset() {
 	*x = AmbiguousPrefix{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[58]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5867,7 +6035,7 @@ func (x *AmbiguousPrefix) String() string {
 func (*AmbiguousPrefix) ProtoMessage() {}
 
 func (x *AmbiguousPrefix) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[58]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5880,7 +6048,7 @@ func (x *AmbiguousPrefix) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AmbiguousPrefix.ProtoReflect.Descriptor instead.
 func (*AmbiguousPrefix) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{58}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *AmbiguousPrefix) GetNodeIds() []string {
@@ -5923,7 +6091,7 @@ type CompactRequest struct {
 
 func (x *CompactRequest) Reset() {
 	*x = CompactRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[59]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5935,7 +6103,7 @@ func (x *CompactRequest) String() string {
 func (*CompactRequest) ProtoMessage() {}
 
 func (x *CompactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[59]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5948,7 +6116,7 @@ func (x *CompactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactRequest.ProtoReflect.Descriptor instead.
 func (*CompactRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{59}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *CompactRequest) GetNamespace() string {
@@ -6040,7 +6208,7 @@ type CompactResponse struct {
 
 func (x *CompactResponse) Reset() {
 	*x = CompactResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[60]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6052,7 +6220,7 @@ func (x *CompactResponse) String() string {
 func (*CompactResponse) ProtoMessage() {}
 
 func (x *CompactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[60]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6065,7 +6233,7 @@ func (x *CompactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactResponse.ProtoReflect.Descriptor instead.
 func (*CompactResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{60}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *CompactResponse) GetWritten() bool {
@@ -6159,7 +6327,7 @@ type CompactReport struct {
 
 func (x *CompactReport) Reset() {
 	*x = CompactReport{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[61]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6171,7 +6339,7 @@ func (x *CompactReport) String() string {
 func (*CompactReport) ProtoMessage() {}
 
 func (x *CompactReport) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[61]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6184,7 +6352,7 @@ func (x *CompactReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactReport.ProtoReflect.Descriptor instead.
 func (*CompactReport) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{61}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *CompactReport) GetMessagesBefore() int32 {
@@ -6291,7 +6459,7 @@ type MessagePlace struct {
 
 func (x *MessagePlace) Reset() {
 	*x = MessagePlace{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[62]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6303,7 +6471,7 @@ func (x *MessagePlace) String() string {
 func (*MessagePlace) ProtoMessage() {}
 
 func (x *MessagePlace) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[62]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6316,7 +6484,7 @@ func (x *MessagePlace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MessagePlace.ProtoReflect.Descriptor instead.
 func (*MessagePlace) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{62}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *MessagePlace) GetNodeId() string {
@@ -6361,7 +6529,7 @@ type ToolCallSummary struct {
 
 func (x *ToolCallSummary) Reset() {
 	*x = ToolCallSummary{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[63]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6373,7 +6541,7 @@ func (x *ToolCallSummary) String() string {
 func (*ToolCallSummary) ProtoMessage() {}
 
 func (x *ToolCallSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[63]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6386,7 +6554,7 @@ func (x *ToolCallSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCallSummary.ProtoReflect.Descriptor instead.
 func (*ToolCallSummary) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{63}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *ToolCallSummary) GetId() string {
@@ -6477,7 +6645,7 @@ type ListRunLoopsRequest struct {
 
 func (x *ListRunLoopsRequest) Reset() {
 	*x = ListRunLoopsRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[64]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6489,7 +6657,7 @@ func (x *ListRunLoopsRequest) String() string {
 func (*ListRunLoopsRequest) ProtoMessage() {}
 
 func (x *ListRunLoopsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[64]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6502,7 +6670,7 @@ func (x *ListRunLoopsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRunLoopsRequest.ProtoReflect.Descriptor instead.
 func (*ListRunLoopsRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{64}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *ListRunLoopsRequest) GetNamespace() string {
@@ -6597,7 +6765,7 @@ type RunLoop struct {
 
 func (x *RunLoop) Reset() {
 	*x = RunLoop{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6609,7 +6777,7 @@ func (x *RunLoop) String() string {
 func (*RunLoop) ProtoMessage() {}
 
 func (x *RunLoop) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6622,7 +6790,7 @@ func (x *RunLoop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunLoop.ProtoReflect.Descriptor instead.
 func (*RunLoop) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{65}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *RunLoop) GetFirst() *MessagePlace {
@@ -6751,7 +6919,7 @@ type ListRunLoopsResponse struct {
 
 func (x *ListRunLoopsResponse) Reset() {
 	*x = ListRunLoopsResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6763,7 +6931,7 @@ func (x *ListRunLoopsResponse) String() string {
 func (*ListRunLoopsResponse) ProtoMessage() {}
 
 func (x *ListRunLoopsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6776,7 +6944,7 @@ func (x *ListRunLoopsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRunLoopsResponse.ProtoReflect.Descriptor instead.
 func (*ListRunLoopsResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{66}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *ListRunLoopsResponse) GetRunLoops() []*RunLoop {
@@ -6831,7 +6999,7 @@ type RecallToolCallRequest struct {
 
 func (x *RecallToolCallRequest) Reset() {
 	*x = RecallToolCallRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6843,7 +7011,7 @@ func (x *RecallToolCallRequest) String() string {
 func (*RecallToolCallRequest) ProtoMessage() {}
 
 func (x *RecallToolCallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6856,7 +7024,7 @@ func (x *RecallToolCallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallToolCallRequest.ProtoReflect.Descriptor instead.
 func (*RecallToolCallRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{67}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *RecallToolCallRequest) GetNamespace() string {
@@ -6949,7 +7117,7 @@ type RecallToolCallResponse struct {
 
 func (x *RecallToolCallResponse) Reset() {
 	*x = RecallToolCallResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6961,7 +7129,7 @@ func (x *RecallToolCallResponse) String() string {
 func (*RecallToolCallResponse) ProtoMessage() {}
 
 func (x *RecallToolCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6974,7 +7142,7 @@ func (x *RecallToolCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallToolCallResponse.ProtoReflect.Descriptor instead.
 func (*RecallToolCallResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{68}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *RecallToolCallResponse) GetCall() *ToolCall {
@@ -7100,7 +7268,7 @@ type SearchRequest struct {
 
 func (x *SearchRequest) Reset() {
 	*x = SearchRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7112,7 +7280,7 @@ func (x *SearchRequest) String() string {
 func (*SearchRequest) ProtoMessage() {}
 
 func (x *SearchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7125,7 +7293,7 @@ func (x *SearchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchRequest.ProtoReflect.Descriptor instead.
 func (*SearchRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{69}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *SearchRequest) GetNamespace() string {
@@ -7318,7 +7486,7 @@ type SearchHit struct {
 
 func (x *SearchHit) Reset() {
 	*x = SearchHit{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7330,7 +7498,7 @@ func (x *SearchHit) String() string {
 func (*SearchHit) ProtoMessage() {}
 
 func (x *SearchHit) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7343,7 +7511,7 @@ func (x *SearchHit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchHit.ProtoReflect.Descriptor instead.
 func (*SearchHit) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{70}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *SearchHit) GetPlace() *MessagePlace {
@@ -7436,7 +7604,7 @@ type TextRange struct {
 
 func (x *TextRange) Reset() {
 	*x = TextRange{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7448,7 +7616,7 @@ func (x *TextRange) String() string {
 func (*TextRange) ProtoMessage() {}
 
 func (x *TextRange) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7461,7 +7629,7 @@ func (x *TextRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TextRange.ProtoReflect.Descriptor instead.
 func (*TextRange) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{71}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *TextRange) GetStart() int32 {
@@ -7496,7 +7664,7 @@ type SearchResponse struct {
 
 func (x *SearchResponse) Reset() {
 	*x = SearchResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7508,7 +7676,7 @@ func (x *SearchResponse) String() string {
 func (*SearchResponse) ProtoMessage() {}
 
 func (x *SearchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7521,7 +7689,7 @@ func (x *SearchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchResponse.ProtoReflect.Descriptor instead.
 func (*SearchResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{72}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *SearchResponse) GetHits() []*SearchHit {
@@ -7579,7 +7747,7 @@ type ReplayToolsRequest struct {
 
 func (x *ReplayToolsRequest) Reset() {
 	*x = ReplayToolsRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[73]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7591,7 +7759,7 @@ func (x *ReplayToolsRequest) String() string {
 func (*ReplayToolsRequest) ProtoMessage() {}
 
 func (x *ReplayToolsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[73]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7604,7 +7772,7 @@ func (x *ReplayToolsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayToolsRequest.ProtoReflect.Descriptor instead.
 func (*ReplayToolsRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{73}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *ReplayToolsRequest) GetNamespace() string {
@@ -7689,7 +7857,7 @@ type ReplayedCall struct {
 
 func (x *ReplayedCall) Reset() {
 	*x = ReplayedCall{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[74]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7701,7 +7869,7 @@ func (x *ReplayedCall) String() string {
 func (*ReplayedCall) ProtoMessage() {}
 
 func (x *ReplayedCall) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[74]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7714,7 +7882,7 @@ func (x *ReplayedCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayedCall.ProtoReflect.Descriptor instead.
 func (*ReplayedCall) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{74}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *ReplayedCall) GetId() string {
@@ -7817,7 +7985,7 @@ type ReplayToolsResponse struct {
 
 func (x *ReplayToolsResponse) Reset() {
 	*x = ReplayToolsResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[75]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7829,7 +7997,7 @@ func (x *ReplayToolsResponse) String() string {
 func (*ReplayToolsResponse) ProtoMessage() {}
 
 func (x *ReplayToolsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[75]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7842,7 +8010,7 @@ func (x *ReplayToolsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayToolsResponse.ProtoReflect.Descriptor instead.
 func (*ReplayToolsResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{75}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *ReplayToolsResponse) GetCalls() []*ReplayedCall {
@@ -7897,7 +8065,7 @@ type DescribeRequest struct {
 
 func (x *DescribeRequest) Reset() {
 	*x = DescribeRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[76]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7909,7 +8077,7 @@ func (x *DescribeRequest) String() string {
 func (*DescribeRequest) ProtoMessage() {}
 
 func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[76]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7922,7 +8090,7 @@ func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeRequest.ProtoReflect.Descriptor instead.
 func (*DescribeRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{76}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *DescribeRequest) GetNamespace() string {
@@ -8009,7 +8177,7 @@ type VariableNames struct {
 
 func (x *VariableNames) Reset() {
 	*x = VariableNames{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[77]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8021,7 +8189,7 @@ func (x *VariableNames) String() string {
 func (*VariableNames) ProtoMessage() {}
 
 func (x *VariableNames) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[77]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8034,7 +8202,7 @@ func (x *VariableNames) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VariableNames.ProtoReflect.Descriptor instead.
 func (*VariableNames) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{77}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *VariableNames) GetExact() []string {
@@ -8089,7 +8257,7 @@ type DescribeResponse struct {
 
 func (x *DescribeResponse) Reset() {
 	*x = DescribeResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[78]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8101,7 +8269,7 @@ func (x *DescribeResponse) String() string {
 func (*DescribeResponse) ProtoMessage() {}
 
 func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[78]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8114,7 +8282,7 @@ func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeResponse.ProtoReflect.Descriptor instead.
 func (*DescribeResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{78}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *DescribeResponse) GetHeadId() string {
@@ -8246,7 +8414,7 @@ type LoopStatus struct {
 
 func (x *LoopStatus) Reset() {
 	*x = LoopStatus{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[79]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8258,7 +8426,7 @@ func (x *LoopStatus) String() string {
 func (*LoopStatus) ProtoMessage() {}
 
 func (x *LoopStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[79]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8271,7 +8439,7 @@ func (x *LoopStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoopStatus.ProtoReflect.Descriptor instead.
 func (*LoopStatus) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{79}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *LoopStatus) GetState() RunLoopState {
@@ -8364,7 +8532,7 @@ type PendingCall struct {
 
 func (x *PendingCall) Reset() {
 	*x = PendingCall{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[80]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8376,7 +8544,7 @@ func (x *PendingCall) String() string {
 func (*PendingCall) ProtoMessage() {}
 
 func (x *PendingCall) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[80]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8389,7 +8557,7 @@ func (x *PendingCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PendingCall.ProtoReflect.Descriptor instead.
 func (*PendingCall) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{80}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *PendingCall) GetId() string {
@@ -8443,7 +8611,7 @@ type Lineage struct {
 
 func (x *Lineage) Reset() {
 	*x = Lineage{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[81]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8455,7 +8623,7 @@ func (x *Lineage) String() string {
 func (*Lineage) ProtoMessage() {}
 
 func (x *Lineage) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[81]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8468,7 +8636,7 @@ func (x *Lineage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lineage.ProtoReflect.Descriptor instead.
 func (*Lineage) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{81}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *Lineage) GetAncestors() int32 {
@@ -8568,7 +8736,7 @@ type PathNode struct {
 
 func (x *PathNode) Reset() {
 	*x = PathNode{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[82]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8580,7 +8748,7 @@ func (x *PathNode) String() string {
 func (*PathNode) ProtoMessage() {}
 
 func (x *PathNode) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[82]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8593,7 +8761,7 @@ func (x *PathNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PathNode.ProtoReflect.Descriptor instead.
 func (*PathNode) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{82}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *PathNode) GetNodeId() string {
@@ -8631,7 +8799,7 @@ type CompactionInfo struct {
 
 func (x *CompactionInfo) Reset() {
 	*x = CompactionInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[83]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8643,7 +8811,7 @@ func (x *CompactionInfo) String() string {
 func (*CompactionInfo) ProtoMessage() {}
 
 func (x *CompactionInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[83]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8656,7 +8824,7 @@ func (x *CompactionInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactionInfo.ProtoReflect.Descriptor instead.
 func (*CompactionInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{83}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *CompactionInfo) GetNodeId() string {
@@ -8714,7 +8882,7 @@ type SpawnedChain struct {
 
 func (x *SpawnedChain) Reset() {
 	*x = SpawnedChain{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[84]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8726,7 +8894,7 @@ func (x *SpawnedChain) String() string {
 func (*SpawnedChain) ProtoMessage() {}
 
 func (x *SpawnedChain) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[84]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8739,7 +8907,7 @@ func (x *SpawnedChain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpawnedChain.ProtoReflect.Descriptor instead.
 func (*SpawnedChain) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{84}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *SpawnedChain) GetNodeId() string {
@@ -8769,7 +8937,7 @@ type ToolUse struct {
 
 func (x *ToolUse) Reset() {
 	*x = ToolUse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[85]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8781,7 +8949,7 @@ func (x *ToolUse) String() string {
 func (*ToolUse) ProtoMessage() {}
 
 func (x *ToolUse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[85]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8794,7 +8962,7 @@ func (x *ToolUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolUse.ProtoReflect.Descriptor instead.
 func (*ToolUse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{85}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *ToolUse) GetName() string {
@@ -8835,7 +9003,7 @@ type VariableInfo struct {
 
 func (x *VariableInfo) Reset() {
 	*x = VariableInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[86]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8847,7 +9015,7 @@ func (x *VariableInfo) String() string {
 func (*VariableInfo) ProtoMessage() {}
 
 func (x *VariableInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[86]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8860,7 +9028,7 @@ func (x *VariableInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VariableInfo.ProtoReflect.Descriptor instead.
 func (*VariableInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{86}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *VariableInfo) GetName() string {
@@ -8925,7 +9093,7 @@ type ListNamespacesRequest struct {
 
 func (x *ListNamespacesRequest) Reset() {
 	*x = ListNamespacesRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[87]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8937,7 +9105,7 @@ func (x *ListNamespacesRequest) String() string {
 func (*ListNamespacesRequest) ProtoMessage() {}
 
 func (x *ListNamespacesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[87]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8950,7 +9118,7 @@ func (x *ListNamespacesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNamespacesRequest.ProtoReflect.Descriptor instead.
 func (*ListNamespacesRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{87}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *ListNamespacesRequest) GetPageSize() int32 {
@@ -8978,7 +9146,7 @@ type NamespaceInfo struct {
 
 func (x *NamespaceInfo) Reset() {
 	*x = NamespaceInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[88]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8990,7 +9158,7 @@ func (x *NamespaceInfo) String() string {
 func (*NamespaceInfo) ProtoMessage() {}
 
 func (x *NamespaceInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[88]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9003,7 +9171,7 @@ func (x *NamespaceInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NamespaceInfo.ProtoReflect.Descriptor instead.
 func (*NamespaceInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{88}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *NamespaceInfo) GetName() string {
@@ -9026,7 +9194,7 @@ type ListNamespacesResponse struct {
 
 func (x *ListNamespacesResponse) Reset() {
 	*x = ListNamespacesResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[89]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9038,7 +9206,7 @@ func (x *ListNamespacesResponse) String() string {
 func (*ListNamespacesResponse) ProtoMessage() {}
 
 func (x *ListNamespacesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[89]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9051,7 +9219,7 @@ func (x *ListNamespacesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNamespacesResponse.ProtoReflect.Descriptor instead.
 func (*ListNamespacesResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{89}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *ListNamespacesResponse) GetNamespaces() []*NamespaceInfo {
@@ -9077,7 +9245,7 @@ type ServerInfoRequest struct {
 
 func (x *ServerInfoRequest) Reset() {
 	*x = ServerInfoRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[90]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9089,7 +9257,7 @@ func (x *ServerInfoRequest) String() string {
 func (*ServerInfoRequest) ProtoMessage() {}
 
 func (x *ServerInfoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[90]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9102,7 +9270,7 @@ func (x *ServerInfoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServerInfoRequest.ProtoReflect.Descriptor instead.
 func (*ServerInfoRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{90}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{92}
 }
 
 // Response of ServerInfo.
@@ -9131,7 +9299,7 @@ type ServerInfoResponse struct {
 
 func (x *ServerInfoResponse) Reset() {
 	*x = ServerInfoResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[91]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9143,7 +9311,7 @@ func (x *ServerInfoResponse) String() string {
 func (*ServerInfoResponse) ProtoMessage() {}
 
 func (x *ServerInfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[91]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9156,7 +9324,7 @@ func (x *ServerInfoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServerInfoResponse.ProtoReflect.Descriptor instead.
 func (*ServerInfoResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{91}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *ServerInfoResponse) GetServerVersion() string {
@@ -9308,7 +9476,7 @@ type ServerLimits struct {
 
 func (x *ServerLimits) Reset() {
 	*x = ServerLimits{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[92]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9320,7 +9488,7 @@ func (x *ServerLimits) String() string {
 func (*ServerLimits) ProtoMessage() {}
 
 func (x *ServerLimits) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[92]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9333,7 +9501,7 @@ func (x *ServerLimits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServerLimits.ProtoReflect.Descriptor instead.
 func (*ServerLimits) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{92}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *ServerLimits) GetRequestBytes() int32 {
@@ -9751,7 +9919,7 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x05nodes\x18\x01 \x03(\v2\x1e.transcript.v1.PutNodeResponseR\x05nodes\"j\n" +
 	"\x17PutArchivedNodesRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x121\n" +
-	"\x05nodes\x18\x02 \x03(\v2\x1b.transcript.v1.ArchivedNodeR\x05nodes\"\x9d\x02\n" +
+	"\x05nodes\x18\x02 \x03(\v2\x1b.transcript.v1.ArchivedNodeR\x05nodes\"\xd7\x02\n" +
 	"\fArchivedNode\x12\x1a\n" +
 	"\benvelope\x18\x01 \x01(\fR\benvelope\x12\x18\n" +
 	"\apayload\x18\x02 \x01(\fR\apayload\x12\x1a\n" +
@@ -9760,7 +9928,18 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\ffirst_put_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"firstPutAt\x120\n" +
 	"\x05notes\x18\x06 \x03(\v2\x1a.transcript.v1.MessageNoteR\x05notes\x127\n" +
-	"\x06copies\x18\a \x01(\v2\x1f.transcript.v1.CompactionCopiesR\x06copies\"P\n" +
+	"\x06copies\x18\a \x01(\v2\x1f.transcript.v1.CompactionCopiesR\x06copies\x128\n" +
+	"\aerasure\x18\b \x01(\v2\x1e.transcript.v1.ArchivedErasureR\aerasure\"\xe9\x01\n" +
+	"\x0fArchivedErasure\x12#\n" +
+	"\rmessage_bytes\x18\x01 \x03(\x05R\fmessageBytes\x12%\n" +
+	"\x0emetadata_bytes\x18\x02 \x01(\x05R\rmetadataBytes\x12;\n" +
+	"\tvariables\x18\x03 \x03(\v2\x1d.transcript.v1.ErasedVariableR\tvariables\x123\n" +
+	"\aoutcome\x18\x04 \x01(\x0e2\x19.transcript.v1.RunOutcomeR\aoutcome\x12\x18\n" +
+	"\areceipt\x18\x05 \x01(\fR\areceipt\"V\n" +
+	"\x0eErasedVariable\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
+	"\bdeclared\x18\x02 \x01(\bR\bdeclared\x12\x14\n" +
+	"\x05unset\x18\x03 \x01(\bR\x05unset\"P\n" +
 	"\x18PutArchivedNodesResponse\x124\n" +
 	"\x05nodes\x18\x01 \x03(\v2\x1e.transcript.v1.PutNodeResponseR\x05nodes\"\xdc\x01\n" +
 	"\tAliasMove\x12\x12\n" +
@@ -10001,7 +10180,7 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x0eGetNodeRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12*\n" +
 	"\x04node\x18\x02 \x01(\v2\x16.transcript.v1.NodeRefR\x04node\x12#\n" +
-	"\romit_messages\x18\x03 \x01(\bR\fomitMessages\"\xe5\x03\n" +
+	"\romit_messages\x18\x03 \x01(\bR\fomitMessages\"\x9f\x04\n" +
 	"\x0fGetNodeResponse\x122\n" +
 	"\bmessages\x18\x01 \x03(\v2\x16.transcript.v1.MessageR\bmessages\x12+\n" +
 	"\x04info\x18\x02 \x01(\v2\x17.transcript.v1.NodeInfoR\x04info\x123\n" +
@@ -10014,7 +10193,8 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x05roles\x18\b \x03(\x0e2\x13.transcript.v1.RoleR\x05roles\x12(\n" +
 	"\x10has_more_aliases\x18\t \x01(\bR\x0ehasMoreAliases\x127\n" +
 	"\x06copies\x18\n" +
-	" \x01(\v2\x1f.transcript.v1.CompactionCopiesR\x06copies\"\xa6\x01\n" +
+	" \x01(\v2\x1f.transcript.v1.CompactionCopiesR\x06copies\x128\n" +
+	"\aerasure\x18\v \x01(\v2\x1e.transcript.v1.ArchivedErasureR\aerasure\"\xa6\x01\n" +
 	"\x10CompactionCopies\x12:\n" +
 	"\vcopied_from\x18\x01 \x03(\v2\x19.transcript.v1.CopiedFromR\n" +
 	"copiedFrom\x12\x1f\n" +
@@ -10556,7 +10736,7 @@ func file_transcript_v1_transcript_service_proto_rawDescGZIP() []byte {
 }
 
 var file_transcript_v1_transcript_service_proto_enumTypes = make([]protoimpl.EnumInfo, 15)
-var file_transcript_v1_transcript_service_proto_msgTypes = make([]protoimpl.MessageInfo, 96)
+var file_transcript_v1_transcript_service_proto_msgTypes = make([]protoimpl.MessageInfo, 98)
 var file_transcript_v1_transcript_service_proto_goTypes = []any{
 	(SortOrder)(0),                   // 0: transcript.v1.SortOrder
 	(View)(0),                        // 1: transcript.v1.View
@@ -10589,325 +10769,331 @@ var file_transcript_v1_transcript_service_proto_goTypes = []any{
 	(*PutNodesResponse)(nil),         // 28: transcript.v1.PutNodesResponse
 	(*PutArchivedNodesRequest)(nil),  // 29: transcript.v1.PutArchivedNodesRequest
 	(*ArchivedNode)(nil),             // 30: transcript.v1.ArchivedNode
-	(*PutArchivedNodesResponse)(nil), // 31: transcript.v1.PutArchivedNodesResponse
-	(*AliasMove)(nil),                // 32: transcript.v1.AliasMove
-	(*AliasRequest)(nil),             // 33: transcript.v1.AliasRequest
-	(*AliasResponse)(nil),            // 34: transcript.v1.AliasResponse
-	(*DeleteAliasRequest)(nil),       // 35: transcript.v1.DeleteAliasRequest
-	(*DeleteAliasResponse)(nil),      // 36: transcript.v1.DeleteAliasResponse
-	(*DeleteAliasesRequest)(nil),     // 37: transcript.v1.DeleteAliasesRequest
-	(*DeleteAliasesResponse)(nil),    // 38: transcript.v1.DeleteAliasesResponse
-	(*AliasInfo)(nil),                // 39: transcript.v1.AliasInfo
-	(*DeletedAlias)(nil),             // 40: transcript.v1.DeletedAlias
-	(*AliasLoop)(nil),                // 41: transcript.v1.AliasLoop
-	(*ResolveAliasRequest)(nil),      // 42: transcript.v1.ResolveAliasRequest
-	(*ResolveAliasResponse)(nil),     // 43: transcript.v1.ResolveAliasResponse
-	(*ListAliasesRequest)(nil),       // 44: transcript.v1.ListAliasesRequest
-	(*ListAliasesResponse)(nil),      // 45: transcript.v1.ListAliasesResponse
-	(*ListAliasHistoryRequest)(nil),  // 46: transcript.v1.ListAliasHistoryRequest
-	(*AliasHistoryEntry)(nil),        // 47: transcript.v1.AliasHistoryEntry
-	(*ListAliasHistoryResponse)(nil), // 48: transcript.v1.ListAliasHistoryResponse
-	(*Policy)(nil),                   // 49: transcript.v1.Policy
-	(*ClearToolResults)(nil),         // 50: transcript.v1.ClearToolResults
-	(*NodeFacts)(nil),                // 51: transcript.v1.NodeFacts
-	(*AssembleRequest)(nil),          // 52: transcript.v1.AssembleRequest
-	(*NodeInfo)(nil),                 // 53: transcript.v1.NodeInfo
-	(*EnvelopeInfo)(nil),             // 54: transcript.v1.EnvelopeInfo
-	(*Finding)(nil),                  // 55: transcript.v1.Finding
-	(*Report)(nil),                   // 56: transcript.v1.Report
-	(*LeftOut)(nil),                  // 57: transcript.v1.LeftOut
-	(*Window)(nil),                   // 58: transcript.v1.Window
-	(*AssembleResponse)(nil),         // 59: transcript.v1.AssembleResponse
-	(*StreamAssembleRequest)(nil),    // 60: transcript.v1.StreamAssembleRequest
-	(*StreamAssembleResponse)(nil),   // 61: transcript.v1.StreamAssembleResponse
-	(*GetNodeRequest)(nil),           // 62: transcript.v1.GetNodeRequest
-	(*GetNodeResponse)(nil),          // 63: transcript.v1.GetNodeResponse
-	(*CompactionCopies)(nil),         // 64: transcript.v1.CompactionCopies
-	(*CopiedFrom)(nil),               // 65: transcript.v1.CopiedFrom
-	(*GetNodesRequest)(nil),          // 66: transcript.v1.GetNodesRequest
-	(*GetNodesResponse)(nil),         // 67: transcript.v1.GetNodesResponse
-	(*ListChildrenRequest)(nil),      // 68: transcript.v1.ListChildrenRequest
-	(*ChildNode)(nil),                // 69: transcript.v1.ChildNode
-	(*ListChildrenResponse)(nil),     // 70: transcript.v1.ListChildrenResponse
-	(*AliasConflicts)(nil),           // 71: transcript.v1.AliasConflicts
-	(*AliasConflict)(nil),            // 72: transcript.v1.AliasConflict
-	(*AmbiguousPrefix)(nil),          // 73: transcript.v1.AmbiguousPrefix
-	(*CompactRequest)(nil),           // 74: transcript.v1.CompactRequest
-	(*CompactResponse)(nil),          // 75: transcript.v1.CompactResponse
-	(*CompactReport)(nil),            // 76: transcript.v1.CompactReport
-	(*MessagePlace)(nil),             // 77: transcript.v1.MessagePlace
-	(*ToolCallSummary)(nil),          // 78: transcript.v1.ToolCallSummary
-	(*ListRunLoopsRequest)(nil),      // 79: transcript.v1.ListRunLoopsRequest
-	(*RunLoop)(nil),                  // 80: transcript.v1.RunLoop
-	(*ListRunLoopsResponse)(nil),     // 81: transcript.v1.ListRunLoopsResponse
-	(*RecallToolCallRequest)(nil),    // 82: transcript.v1.RecallToolCallRequest
-	(*RecallToolCallResponse)(nil),   // 83: transcript.v1.RecallToolCallResponse
-	(*SearchRequest)(nil),            // 84: transcript.v1.SearchRequest
-	(*SearchHit)(nil),                // 85: transcript.v1.SearchHit
-	(*TextRange)(nil),                // 86: transcript.v1.TextRange
-	(*SearchResponse)(nil),           // 87: transcript.v1.SearchResponse
-	(*ReplayToolsRequest)(nil),       // 88: transcript.v1.ReplayToolsRequest
-	(*ReplayedCall)(nil),             // 89: transcript.v1.ReplayedCall
-	(*ReplayToolsResponse)(nil),      // 90: transcript.v1.ReplayToolsResponse
-	(*DescribeRequest)(nil),          // 91: transcript.v1.DescribeRequest
-	(*VariableNames)(nil),            // 92: transcript.v1.VariableNames
-	(*DescribeResponse)(nil),         // 93: transcript.v1.DescribeResponse
-	(*LoopStatus)(nil),               // 94: transcript.v1.LoopStatus
-	(*PendingCall)(nil),              // 95: transcript.v1.PendingCall
-	(*Lineage)(nil),                  // 96: transcript.v1.Lineage
-	(*PathNode)(nil),                 // 97: transcript.v1.PathNode
-	(*CompactionInfo)(nil),           // 98: transcript.v1.CompactionInfo
-	(*SpawnedChain)(nil),             // 99: transcript.v1.SpawnedChain
-	(*ToolUse)(nil),                  // 100: transcript.v1.ToolUse
-	(*VariableInfo)(nil),             // 101: transcript.v1.VariableInfo
-	(*ListNamespacesRequest)(nil),    // 102: transcript.v1.ListNamespacesRequest
-	(*NamespaceInfo)(nil),            // 103: transcript.v1.NamespaceInfo
-	(*ListNamespacesResponse)(nil),   // 104: transcript.v1.ListNamespacesResponse
-	(*ServerInfoRequest)(nil),        // 105: transcript.v1.ServerInfoRequest
-	(*ServerInfoResponse)(nil),       // 106: transcript.v1.ServerInfoResponse
-	(*ServerLimits)(nil),             // 107: transcript.v1.ServerLimits
-	nil,                              // 108: transcript.v1.MessageNote.AttributesEntry
-	nil,                              // 109: transcript.v1.Labels.EntriesEntry
-	nil,                              // 110: transcript.v1.AliasInfo.LabelsEntry
-	(*timestamppb.Timestamp)(nil),    // 111: google.protobuf.Timestamp
-	(*Message)(nil),                  // 112: transcript.v1.Message
-	(*MetadataEntry)(nil),            // 113: transcript.v1.MetadataEntry
-	(*durationpb.Duration)(nil),      // 114: google.protobuf.Duration
-	(*Metadata)(nil),                 // 115: transcript.v1.Metadata
-	(Role)(0),                        // 116: transcript.v1.Role
-	(*ToolCall)(nil),                 // 117: transcript.v1.ToolCall
-	(*Part)(nil),                     // 118: transcript.v1.Part
+	(*ArchivedErasure)(nil),          // 31: transcript.v1.ArchivedErasure
+	(*ErasedVariable)(nil),           // 32: transcript.v1.ErasedVariable
+	(*PutArchivedNodesResponse)(nil), // 33: transcript.v1.PutArchivedNodesResponse
+	(*AliasMove)(nil),                // 34: transcript.v1.AliasMove
+	(*AliasRequest)(nil),             // 35: transcript.v1.AliasRequest
+	(*AliasResponse)(nil),            // 36: transcript.v1.AliasResponse
+	(*DeleteAliasRequest)(nil),       // 37: transcript.v1.DeleteAliasRequest
+	(*DeleteAliasResponse)(nil),      // 38: transcript.v1.DeleteAliasResponse
+	(*DeleteAliasesRequest)(nil),     // 39: transcript.v1.DeleteAliasesRequest
+	(*DeleteAliasesResponse)(nil),    // 40: transcript.v1.DeleteAliasesResponse
+	(*AliasInfo)(nil),                // 41: transcript.v1.AliasInfo
+	(*DeletedAlias)(nil),             // 42: transcript.v1.DeletedAlias
+	(*AliasLoop)(nil),                // 43: transcript.v1.AliasLoop
+	(*ResolveAliasRequest)(nil),      // 44: transcript.v1.ResolveAliasRequest
+	(*ResolveAliasResponse)(nil),     // 45: transcript.v1.ResolveAliasResponse
+	(*ListAliasesRequest)(nil),       // 46: transcript.v1.ListAliasesRequest
+	(*ListAliasesResponse)(nil),      // 47: transcript.v1.ListAliasesResponse
+	(*ListAliasHistoryRequest)(nil),  // 48: transcript.v1.ListAliasHistoryRequest
+	(*AliasHistoryEntry)(nil),        // 49: transcript.v1.AliasHistoryEntry
+	(*ListAliasHistoryResponse)(nil), // 50: transcript.v1.ListAliasHistoryResponse
+	(*Policy)(nil),                   // 51: transcript.v1.Policy
+	(*ClearToolResults)(nil),         // 52: transcript.v1.ClearToolResults
+	(*NodeFacts)(nil),                // 53: transcript.v1.NodeFacts
+	(*AssembleRequest)(nil),          // 54: transcript.v1.AssembleRequest
+	(*NodeInfo)(nil),                 // 55: transcript.v1.NodeInfo
+	(*EnvelopeInfo)(nil),             // 56: transcript.v1.EnvelopeInfo
+	(*Finding)(nil),                  // 57: transcript.v1.Finding
+	(*Report)(nil),                   // 58: transcript.v1.Report
+	(*LeftOut)(nil),                  // 59: transcript.v1.LeftOut
+	(*Window)(nil),                   // 60: transcript.v1.Window
+	(*AssembleResponse)(nil),         // 61: transcript.v1.AssembleResponse
+	(*StreamAssembleRequest)(nil),    // 62: transcript.v1.StreamAssembleRequest
+	(*StreamAssembleResponse)(nil),   // 63: transcript.v1.StreamAssembleResponse
+	(*GetNodeRequest)(nil),           // 64: transcript.v1.GetNodeRequest
+	(*GetNodeResponse)(nil),          // 65: transcript.v1.GetNodeResponse
+	(*CompactionCopies)(nil),         // 66: transcript.v1.CompactionCopies
+	(*CopiedFrom)(nil),               // 67: transcript.v1.CopiedFrom
+	(*GetNodesRequest)(nil),          // 68: transcript.v1.GetNodesRequest
+	(*GetNodesResponse)(nil),         // 69: transcript.v1.GetNodesResponse
+	(*ListChildrenRequest)(nil),      // 70: transcript.v1.ListChildrenRequest
+	(*ChildNode)(nil),                // 71: transcript.v1.ChildNode
+	(*ListChildrenResponse)(nil),     // 72: transcript.v1.ListChildrenResponse
+	(*AliasConflicts)(nil),           // 73: transcript.v1.AliasConflicts
+	(*AliasConflict)(nil),            // 74: transcript.v1.AliasConflict
+	(*AmbiguousPrefix)(nil),          // 75: transcript.v1.AmbiguousPrefix
+	(*CompactRequest)(nil),           // 76: transcript.v1.CompactRequest
+	(*CompactResponse)(nil),          // 77: transcript.v1.CompactResponse
+	(*CompactReport)(nil),            // 78: transcript.v1.CompactReport
+	(*MessagePlace)(nil),             // 79: transcript.v1.MessagePlace
+	(*ToolCallSummary)(nil),          // 80: transcript.v1.ToolCallSummary
+	(*ListRunLoopsRequest)(nil),      // 81: transcript.v1.ListRunLoopsRequest
+	(*RunLoop)(nil),                  // 82: transcript.v1.RunLoop
+	(*ListRunLoopsResponse)(nil),     // 83: transcript.v1.ListRunLoopsResponse
+	(*RecallToolCallRequest)(nil),    // 84: transcript.v1.RecallToolCallRequest
+	(*RecallToolCallResponse)(nil),   // 85: transcript.v1.RecallToolCallResponse
+	(*SearchRequest)(nil),            // 86: transcript.v1.SearchRequest
+	(*SearchHit)(nil),                // 87: transcript.v1.SearchHit
+	(*TextRange)(nil),                // 88: transcript.v1.TextRange
+	(*SearchResponse)(nil),           // 89: transcript.v1.SearchResponse
+	(*ReplayToolsRequest)(nil),       // 90: transcript.v1.ReplayToolsRequest
+	(*ReplayedCall)(nil),             // 91: transcript.v1.ReplayedCall
+	(*ReplayToolsResponse)(nil),      // 92: transcript.v1.ReplayToolsResponse
+	(*DescribeRequest)(nil),          // 93: transcript.v1.DescribeRequest
+	(*VariableNames)(nil),            // 94: transcript.v1.VariableNames
+	(*DescribeResponse)(nil),         // 95: transcript.v1.DescribeResponse
+	(*LoopStatus)(nil),               // 96: transcript.v1.LoopStatus
+	(*PendingCall)(nil),              // 97: transcript.v1.PendingCall
+	(*Lineage)(nil),                  // 98: transcript.v1.Lineage
+	(*PathNode)(nil),                 // 99: transcript.v1.PathNode
+	(*CompactionInfo)(nil),           // 100: transcript.v1.CompactionInfo
+	(*SpawnedChain)(nil),             // 101: transcript.v1.SpawnedChain
+	(*ToolUse)(nil),                  // 102: transcript.v1.ToolUse
+	(*VariableInfo)(nil),             // 103: transcript.v1.VariableInfo
+	(*ListNamespacesRequest)(nil),    // 104: transcript.v1.ListNamespacesRequest
+	(*NamespaceInfo)(nil),            // 105: transcript.v1.NamespaceInfo
+	(*ListNamespacesResponse)(nil),   // 106: transcript.v1.ListNamespacesResponse
+	(*ServerInfoRequest)(nil),        // 107: transcript.v1.ServerInfoRequest
+	(*ServerInfoResponse)(nil),       // 108: transcript.v1.ServerInfoResponse
+	(*ServerLimits)(nil),             // 109: transcript.v1.ServerLimits
+	nil,                              // 110: transcript.v1.MessageNote.AttributesEntry
+	nil,                              // 111: transcript.v1.Labels.EntriesEntry
+	nil,                              // 112: transcript.v1.AliasInfo.LabelsEntry
+	(*timestamppb.Timestamp)(nil),    // 113: google.protobuf.Timestamp
+	(*Message)(nil),                  // 114: transcript.v1.Message
+	(*MetadataEntry)(nil),            // 115: transcript.v1.MetadataEntry
+	(*durationpb.Duration)(nil),      // 116: google.protobuf.Duration
+	(*Metadata)(nil),                 // 117: transcript.v1.Metadata
+	(Role)(0),                        // 118: transcript.v1.Role
+	(*ToolCall)(nil),                 // 119: transcript.v1.ToolCall
+	(*Part)(nil),                     // 120: transcript.v1.Part
 }
 var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
-	111, // 0: transcript.v1.MessageNote.sent_at:type_name -> google.protobuf.Timestamp
-	108, // 1: transcript.v1.MessageNote.attributes:type_name -> transcript.v1.MessageNote.AttributesEntry
-	109, // 2: transcript.v1.Labels.entries:type_name -> transcript.v1.Labels.EntriesEntry
+	113, // 0: transcript.v1.MessageNote.sent_at:type_name -> google.protobuf.Timestamp
+	110, // 1: transcript.v1.MessageNote.attributes:type_name -> transcript.v1.MessageNote.AttributesEntry
+	111, // 2: transcript.v1.Labels.entries:type_name -> transcript.v1.Labels.EntriesEntry
 	18,  // 3: transcript.v1.AliasUpdate.precondition:type_name -> transcript.v1.AliasPrecondition
 	19,  // 4: transcript.v1.AliasUpdate.labels:type_name -> transcript.v1.Labels
 	22,  // 5: transcript.v1.ChainCounters.full:type_name -> transcript.v1.Counters
 	22,  // 6: transcript.v1.ChainCounters.effective:type_name -> transcript.v1.Counters
 	15,  // 7: transcript.v1.PutNodeRequest.parent:type_name -> transcript.v1.NodeRef
-	112, // 8: transcript.v1.PutNodeRequest.messages:type_name -> transcript.v1.Message
+	114, // 8: transcript.v1.PutNodeRequest.messages:type_name -> transcript.v1.Message
 	16,  // 9: transcript.v1.PutNodeRequest.notes:type_name -> transcript.v1.MessageNote
-	113, // 10: transcript.v1.PutNodeRequest.metadata:type_name -> transcript.v1.MetadataEntry
+	115, // 10: transcript.v1.PutNodeRequest.metadata:type_name -> transcript.v1.MetadataEntry
 	17,  // 11: transcript.v1.PutNodeRequest.spawned_from:type_name -> transcript.v1.SpawnedFromRef
 	20,  // 12: transcript.v1.PutNodeRequest.aliases:type_name -> transcript.v1.AliasUpdate
 	21,  // 13: transcript.v1.PutNodeResponse.aliases:type_name -> transcript.v1.AliasResult
 	23,  // 14: transcript.v1.PutNodeResponse.counters:type_name -> transcript.v1.ChainCounters
 	15,  // 15: transcript.v1.NewNode.parent:type_name -> transcript.v1.NodeRef
-	112, // 16: transcript.v1.NewNode.messages:type_name -> transcript.v1.Message
+	114, // 16: transcript.v1.NewNode.messages:type_name -> transcript.v1.Message
 	16,  // 17: transcript.v1.NewNode.notes:type_name -> transcript.v1.MessageNote
-	113, // 18: transcript.v1.NewNode.metadata:type_name -> transcript.v1.MetadataEntry
+	115, // 18: transcript.v1.NewNode.metadata:type_name -> transcript.v1.MetadataEntry
 	17,  // 19: transcript.v1.NewNode.spawned_from:type_name -> transcript.v1.SpawnedFromRef
 	20,  // 20: transcript.v1.NewNode.aliases:type_name -> transcript.v1.AliasUpdate
 	26,  // 21: transcript.v1.PutNodesRequest.nodes:type_name -> transcript.v1.NewNode
 	25,  // 22: transcript.v1.PutNodesResponse.nodes:type_name -> transcript.v1.PutNodeResponse
 	30,  // 23: transcript.v1.PutArchivedNodesRequest.nodes:type_name -> transcript.v1.ArchivedNode
-	111, // 24: transcript.v1.ArchivedNode.first_put_at:type_name -> google.protobuf.Timestamp
+	113, // 24: transcript.v1.ArchivedNode.first_put_at:type_name -> google.protobuf.Timestamp
 	16,  // 25: transcript.v1.ArchivedNode.notes:type_name -> transcript.v1.MessageNote
-	64,  // 26: transcript.v1.ArchivedNode.copies:type_name -> transcript.v1.CompactionCopies
-	25,  // 27: transcript.v1.PutArchivedNodesResponse.nodes:type_name -> transcript.v1.PutNodeResponse
-	15,  // 28: transcript.v1.AliasMove.target:type_name -> transcript.v1.NodeRef
-	18,  // 29: transcript.v1.AliasMove.precondition:type_name -> transcript.v1.AliasPrecondition
-	19,  // 30: transcript.v1.AliasMove.labels:type_name -> transcript.v1.Labels
-	32,  // 31: transcript.v1.AliasRequest.aliases:type_name -> transcript.v1.AliasMove
-	21,  // 32: transcript.v1.AliasResponse.aliases:type_name -> transcript.v1.AliasResult
-	18,  // 33: transcript.v1.DeleteAliasRequest.precondition:type_name -> transcript.v1.AliasPrecondition
-	111, // 34: transcript.v1.DeleteAliasesRequest.moved_before:type_name -> google.protobuf.Timestamp
-	39,  // 35: transcript.v1.DeleteAliasesResponse.aliases:type_name -> transcript.v1.AliasInfo
-	111, // 36: transcript.v1.DeleteAliasesResponse.moved_before:type_name -> google.protobuf.Timestamp
-	111, // 37: transcript.v1.AliasInfo.moved_at:type_name -> google.protobuf.Timestamp
-	110, // 38: transcript.v1.AliasInfo.labels:type_name -> transcript.v1.AliasInfo.LabelsEntry
-	41,  // 39: transcript.v1.AliasInfo.loop:type_name -> transcript.v1.AliasLoop
-	111, // 40: transcript.v1.DeletedAlias.deleted_at:type_name -> google.protobuf.Timestamp
-	9,   // 41: transcript.v1.AliasLoop.state:type_name -> transcript.v1.RunLoopState
-	10,  // 42: transcript.v1.AliasLoop.outcome:type_name -> transcript.v1.RunOutcome
-	111, // 43: transcript.v1.AliasLoop.started_at:type_name -> google.protobuf.Timestamp
-	111, // 44: transcript.v1.AliasLoop.last_put_at:type_name -> google.protobuf.Timestamp
-	39,  // 45: transcript.v1.ResolveAliasResponse.alias:type_name -> transcript.v1.AliasInfo
-	23,  // 46: transcript.v1.ResolveAliasResponse.counters:type_name -> transcript.v1.ChainCounters
-	0,   // 47: transcript.v1.ListAliasesRequest.order:type_name -> transcript.v1.SortOrder
-	39,  // 48: transcript.v1.ListAliasesResponse.aliases:type_name -> transcript.v1.AliasInfo
-	111, // 49: transcript.v1.ListAliasesResponse.now:type_name -> google.protobuf.Timestamp
-	111, // 50: transcript.v1.AliasHistoryEntry.began_at:type_name -> google.protobuf.Timestamp
-	47,  // 51: transcript.v1.ListAliasHistoryResponse.entries:type_name -> transcript.v1.AliasHistoryEntry
-	114, // 52: transcript.v1.Policy.max_age:type_name -> google.protobuf.Duration
-	50,  // 53: transcript.v1.Policy.clear_tool_results:type_name -> transcript.v1.ClearToolResults
-	2,   // 54: transcript.v1.Policy.tool_trace:type_name -> transcript.v1.ToolTrace
-	3,   // 55: transcript.v1.Policy.preset:type_name -> transcript.v1.Preset
-	15,  // 56: transcript.v1.AssembleRequest.head:type_name -> transcript.v1.NodeRef
-	1,   // 57: transcript.v1.AssembleRequest.view:type_name -> transcript.v1.View
-	4,   // 58: transcript.v1.AssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
-	49,  // 59: transcript.v1.AssembleRequest.policy:type_name -> transcript.v1.Policy
-	51,  // 60: transcript.v1.AssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
-	77,  // 61: transcript.v1.AssembleRequest.before:type_name -> transcript.v1.MessagePlace
-	5,   // 62: transcript.v1.NodeInfo.content:type_name -> transcript.v1.NodeContent
-	16,  // 63: transcript.v1.NodeInfo.notes:type_name -> transcript.v1.MessageNote
-	54,  // 64: transcript.v1.NodeInfo.envelope:type_name -> transcript.v1.EnvelopeInfo
-	111, // 65: transcript.v1.NodeInfo.first_put_at:type_name -> google.protobuf.Timestamp
-	113, // 66: transcript.v1.NodeInfo.metadata:type_name -> transcript.v1.MetadataEntry
-	17,  // 67: transcript.v1.EnvelopeInfo.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	6,   // 68: transcript.v1.Finding.kind:type_name -> transcript.v1.FindingKind
-	55,  // 69: transcript.v1.Report.findings:type_name -> transcript.v1.Finding
-	57,  // 70: transcript.v1.Report.left_out:type_name -> transcript.v1.LeftOut
-	58,  // 71: transcript.v1.Report.window:type_name -> transcript.v1.Window
-	49,  // 72: transcript.v1.Report.policy:type_name -> transcript.v1.Policy
-	112, // 73: transcript.v1.AssembleResponse.messages:type_name -> transcript.v1.Message
-	23,  // 74: transcript.v1.AssembleResponse.counters:type_name -> transcript.v1.ChainCounters
-	56,  // 75: transcript.v1.AssembleResponse.report:type_name -> transcript.v1.Report
-	53,  // 76: transcript.v1.AssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
-	77,  // 77: transcript.v1.AssembleResponse.begin:type_name -> transcript.v1.MessagePlace
-	15,  // 78: transcript.v1.StreamAssembleRequest.head:type_name -> transcript.v1.NodeRef
-	1,   // 79: transcript.v1.StreamAssembleRequest.view:type_name -> transcript.v1.View
-	4,   // 80: transcript.v1.StreamAssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
-	49,  // 81: transcript.v1.StreamAssembleRequest.policy:type_name -> transcript.v1.Policy
-	51,  // 82: transcript.v1.StreamAssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
-	77,  // 83: transcript.v1.StreamAssembleRequest.before:type_name -> transcript.v1.MessagePlace
-	112, // 84: transcript.v1.StreamAssembleResponse.messages:type_name -> transcript.v1.Message
-	23,  // 85: transcript.v1.StreamAssembleResponse.counters:type_name -> transcript.v1.ChainCounters
-	56,  // 86: transcript.v1.StreamAssembleResponse.report:type_name -> transcript.v1.Report
-	53,  // 87: transcript.v1.StreamAssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
-	77,  // 88: transcript.v1.StreamAssembleResponse.begin:type_name -> transcript.v1.MessagePlace
-	15,  // 89: transcript.v1.GetNodeRequest.node:type_name -> transcript.v1.NodeRef
-	112, // 90: transcript.v1.GetNodeResponse.messages:type_name -> transcript.v1.Message
-	53,  // 91: transcript.v1.GetNodeResponse.info:type_name -> transcript.v1.NodeInfo
-	115, // 92: transcript.v1.GetNodeResponse.metadata:type_name -> transcript.v1.Metadata
-	111, // 93: transcript.v1.GetNodeResponse.first_put_at:type_name -> google.protobuf.Timestamp
-	23,  // 94: transcript.v1.GetNodeResponse.counters:type_name -> transcript.v1.ChainCounters
-	116, // 95: transcript.v1.GetNodeResponse.roles:type_name -> transcript.v1.Role
-	64,  // 96: transcript.v1.GetNodeResponse.copies:type_name -> transcript.v1.CompactionCopies
-	65,  // 97: transcript.v1.CompactionCopies.copied_from:type_name -> transcript.v1.CopiedFrom
-	7,   // 98: transcript.v1.CompactionCopies.last_loop:type_name -> transcript.v1.LoopPhase
-	63,  // 99: transcript.v1.GetNodesResponse.nodes:type_name -> transcript.v1.GetNodeResponse
-	15,  // 100: transcript.v1.ListChildrenRequest.node:type_name -> transcript.v1.NodeRef
-	111, // 101: transcript.v1.ChildNode.first_put_at:type_name -> google.protobuf.Timestamp
-	116, // 102: transcript.v1.ChildNode.roles:type_name -> transcript.v1.Role
-	69,  // 103: transcript.v1.ListChildrenResponse.children:type_name -> transcript.v1.ChildNode
-	72,  // 104: transcript.v1.AliasConflicts.conflicts:type_name -> transcript.v1.AliasConflict
-	15,  // 105: transcript.v1.CompactRequest.head:type_name -> transcript.v1.NodeRef
-	49,  // 106: transcript.v1.CompactRequest.policy:type_name -> transcript.v1.Policy
-	20,  // 107: transcript.v1.CompactRequest.aliases:type_name -> transcript.v1.AliasUpdate
-	8,   // 108: transcript.v1.CompactResponse.not_written_reason:type_name -> transcript.v1.NotWrittenReason
-	21,  // 109: transcript.v1.CompactResponse.aliases:type_name -> transcript.v1.AliasResult
-	23,  // 110: transcript.v1.CompactResponse.counters:type_name -> transcript.v1.ChainCounters
-	76,  // 111: transcript.v1.CompactResponse.report:type_name -> transcript.v1.CompactReport
-	49,  // 112: transcript.v1.CompactReport.policy:type_name -> transcript.v1.Policy
-	11,  // 113: transcript.v1.ToolCallSummary.state:type_name -> transcript.v1.ToolCallState
-	77,  // 114: transcript.v1.ToolCallSummary.call_place:type_name -> transcript.v1.MessagePlace
-	77,  // 115: transcript.v1.ToolCallSummary.result_place:type_name -> transcript.v1.MessagePlace
-	111, // 116: transcript.v1.ToolCallSummary.called_at:type_name -> google.protobuf.Timestamp
-	111, // 117: transcript.v1.ToolCallSummary.answered_at:type_name -> google.protobuf.Timestamp
-	15,  // 118: transcript.v1.ListRunLoopsRequest.head:type_name -> transcript.v1.NodeRef
-	77,  // 119: transcript.v1.RunLoop.first:type_name -> transcript.v1.MessagePlace
-	77,  // 120: transcript.v1.RunLoop.last:type_name -> transcript.v1.MessagePlace
-	111, // 121: transcript.v1.RunLoop.started_at:type_name -> google.protobuf.Timestamp
-	111, // 122: transcript.v1.RunLoop.ended_at:type_name -> google.protobuf.Timestamp
-	9,   // 123: transcript.v1.RunLoop.state:type_name -> transcript.v1.RunLoopState
-	78,  // 124: transcript.v1.RunLoop.tool_calls:type_name -> transcript.v1.ToolCallSummary
-	10,  // 125: transcript.v1.RunLoop.outcome:type_name -> transcript.v1.RunOutcome
-	80,  // 126: transcript.v1.ListRunLoopsResponse.run_loops:type_name -> transcript.v1.RunLoop
-	15,  // 127: transcript.v1.RecallToolCallRequest.head:type_name -> transcript.v1.NodeRef
-	117, // 128: transcript.v1.RecallToolCallResponse.call:type_name -> transcript.v1.ToolCall
-	77,  // 129: transcript.v1.RecallToolCallResponse.call_place:type_name -> transcript.v1.MessagePlace
-	11,  // 130: transcript.v1.RecallToolCallResponse.state:type_name -> transcript.v1.ToolCallState
-	118, // 131: transcript.v1.RecallToolCallResponse.parts:type_name -> transcript.v1.Part
-	77,  // 132: transcript.v1.RecallToolCallResponse.result_place:type_name -> transcript.v1.MessagePlace
-	111, // 133: transcript.v1.RecallToolCallResponse.sent_at:type_name -> google.protobuf.Timestamp
-	15,  // 134: transcript.v1.SearchRequest.head:type_name -> transcript.v1.NodeRef
-	116, // 135: transcript.v1.SearchRequest.roles:type_name -> transcript.v1.Role
-	111, // 136: transcript.v1.SearchRequest.since:type_name -> google.protobuf.Timestamp
-	111, // 137: transcript.v1.SearchRequest.until:type_name -> google.protobuf.Timestamp
-	77,  // 138: transcript.v1.SearchHit.place:type_name -> transcript.v1.MessagePlace
-	116, // 139: transcript.v1.SearchHit.role:type_name -> transcript.v1.Role
-	77,  // 140: transcript.v1.SearchHit.run_loop_place:type_name -> transcript.v1.MessagePlace
-	12,  // 141: transcript.v1.SearchHit.field:type_name -> transcript.v1.SearchField
-	86,  // 142: transcript.v1.SearchHit.matches:type_name -> transcript.v1.TextRange
-	111, // 143: transcript.v1.SearchHit.sent_at:type_name -> google.protobuf.Timestamp
-	85,  // 144: transcript.v1.SearchResponse.hits:type_name -> transcript.v1.SearchHit
-	15,  // 145: transcript.v1.ReplayToolsRequest.head:type_name -> transcript.v1.NodeRef
-	11,  // 146: transcript.v1.ReplayedCall.state:type_name -> transcript.v1.ToolCallState
-	77,  // 147: transcript.v1.ReplayedCall.call_place:type_name -> transcript.v1.MessagePlace
-	77,  // 148: transcript.v1.ReplayedCall.result_place:type_name -> transcript.v1.MessagePlace
-	77,  // 149: transcript.v1.ReplayedCall.run_loop_place:type_name -> transcript.v1.MessagePlace
-	111, // 150: transcript.v1.ReplayedCall.called_at:type_name -> google.protobuf.Timestamp
-	89,  // 151: transcript.v1.ReplayToolsResponse.calls:type_name -> transcript.v1.ReplayedCall
-	15,  // 152: transcript.v1.DescribeRequest.head:type_name -> transcript.v1.NodeRef
-	13,  // 153: transcript.v1.DescribeRequest.mode:type_name -> transcript.v1.DescribeMode
-	114, // 154: transcript.v1.DescribeRequest.stale_after:type_name -> google.protobuf.Duration
-	111, // 155: transcript.v1.DescribeRequest.now:type_name -> google.protobuf.Timestamp
-	92,  // 156: transcript.v1.DescribeRequest.variable_names:type_name -> transcript.v1.VariableNames
-	111, // 157: transcript.v1.DescribeResponse.head_first_put_at:type_name -> google.protobuf.Timestamp
-	114, // 158: transcript.v1.DescribeResponse.age:type_name -> google.protobuf.Duration
-	23,  // 159: transcript.v1.DescribeResponse.counters:type_name -> transcript.v1.ChainCounters
-	94,  // 160: transcript.v1.DescribeResponse.loop:type_name -> transcript.v1.LoopStatus
-	96,  // 161: transcript.v1.DescribeResponse.lineage:type_name -> transcript.v1.Lineage
-	100, // 162: transcript.v1.DescribeResponse.tools:type_name -> transcript.v1.ToolUse
-	101, // 163: transcript.v1.DescribeResponse.variables:type_name -> transcript.v1.VariableInfo
-	9,   // 164: transcript.v1.LoopStatus.state:type_name -> transcript.v1.RunLoopState
-	77,  // 165: transcript.v1.LoopStatus.first:type_name -> transcript.v1.MessagePlace
-	111, // 166: transcript.v1.LoopStatus.started_at:type_name -> google.protobuf.Timestamp
-	114, // 167: transcript.v1.LoopStatus.open_for:type_name -> google.protobuf.Duration
-	95,  // 168: transcript.v1.LoopStatus.pending:type_name -> transcript.v1.PendingCall
-	10,  // 169: transcript.v1.LoopStatus.outcome:type_name -> transcript.v1.RunOutcome
-	97,  // 170: transcript.v1.Lineage.fork_nodes:type_name -> transcript.v1.PathNode
-	98,  // 171: transcript.v1.Lineage.compactions:type_name -> transcript.v1.CompactionInfo
-	17,  // 172: transcript.v1.Lineage.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	14,  // 173: transcript.v1.Lineage.inheritance:type_name -> transcript.v1.Inheritance
-	99,  // 174: transcript.v1.Lineage.spawned:type_name -> transcript.v1.SpawnedChain
-	17,  // 175: transcript.v1.SpawnedChain.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	97,  // 176: transcript.v1.VariableInfo.set_by:type_name -> transcript.v1.PathNode
-	111, // 177: transcript.v1.VariableInfo.set_at:type_name -> google.protobuf.Timestamp
-	103, // 178: transcript.v1.ListNamespacesResponse.namespaces:type_name -> transcript.v1.NamespaceInfo
-	107, // 179: transcript.v1.ServerInfoResponse.limits:type_name -> transcript.v1.ServerLimits
-	24,  // 180: transcript.v1.TranscriptService.PutNode:input_type -> transcript.v1.PutNodeRequest
-	27,  // 181: transcript.v1.TranscriptService.PutNodes:input_type -> transcript.v1.PutNodesRequest
-	29,  // 182: transcript.v1.TranscriptService.PutArchivedNodes:input_type -> transcript.v1.PutArchivedNodesRequest
-	33,  // 183: transcript.v1.TranscriptService.Alias:input_type -> transcript.v1.AliasRequest
-	35,  // 184: transcript.v1.TranscriptService.DeleteAlias:input_type -> transcript.v1.DeleteAliasRequest
-	37,  // 185: transcript.v1.TranscriptService.DeleteAliases:input_type -> transcript.v1.DeleteAliasesRequest
-	42,  // 186: transcript.v1.TranscriptService.ResolveAlias:input_type -> transcript.v1.ResolveAliasRequest
-	44,  // 187: transcript.v1.TranscriptService.ListAliases:input_type -> transcript.v1.ListAliasesRequest
-	46,  // 188: transcript.v1.TranscriptService.ListAliasHistory:input_type -> transcript.v1.ListAliasHistoryRequest
-	52,  // 189: transcript.v1.TranscriptService.Assemble:input_type -> transcript.v1.AssembleRequest
-	60,  // 190: transcript.v1.TranscriptService.StreamAssemble:input_type -> transcript.v1.StreamAssembleRequest
-	62,  // 191: transcript.v1.TranscriptService.GetNode:input_type -> transcript.v1.GetNodeRequest
-	66,  // 192: transcript.v1.TranscriptService.GetNodes:input_type -> transcript.v1.GetNodesRequest
-	68,  // 193: transcript.v1.TranscriptService.ListChildren:input_type -> transcript.v1.ListChildrenRequest
-	74,  // 194: transcript.v1.TranscriptService.Compact:input_type -> transcript.v1.CompactRequest
-	79,  // 195: transcript.v1.TranscriptService.ListRunLoops:input_type -> transcript.v1.ListRunLoopsRequest
-	82,  // 196: transcript.v1.TranscriptService.RecallToolCall:input_type -> transcript.v1.RecallToolCallRequest
-	84,  // 197: transcript.v1.TranscriptService.Search:input_type -> transcript.v1.SearchRequest
-	88,  // 198: transcript.v1.TranscriptService.ReplayTools:input_type -> transcript.v1.ReplayToolsRequest
-	91,  // 199: transcript.v1.TranscriptService.Describe:input_type -> transcript.v1.DescribeRequest
-	102, // 200: transcript.v1.TranscriptService.ListNamespaces:input_type -> transcript.v1.ListNamespacesRequest
-	105, // 201: transcript.v1.TranscriptService.ServerInfo:input_type -> transcript.v1.ServerInfoRequest
-	25,  // 202: transcript.v1.TranscriptService.PutNode:output_type -> transcript.v1.PutNodeResponse
-	28,  // 203: transcript.v1.TranscriptService.PutNodes:output_type -> transcript.v1.PutNodesResponse
-	31,  // 204: transcript.v1.TranscriptService.PutArchivedNodes:output_type -> transcript.v1.PutArchivedNodesResponse
-	34,  // 205: transcript.v1.TranscriptService.Alias:output_type -> transcript.v1.AliasResponse
-	36,  // 206: transcript.v1.TranscriptService.DeleteAlias:output_type -> transcript.v1.DeleteAliasResponse
-	38,  // 207: transcript.v1.TranscriptService.DeleteAliases:output_type -> transcript.v1.DeleteAliasesResponse
-	43,  // 208: transcript.v1.TranscriptService.ResolveAlias:output_type -> transcript.v1.ResolveAliasResponse
-	45,  // 209: transcript.v1.TranscriptService.ListAliases:output_type -> transcript.v1.ListAliasesResponse
-	48,  // 210: transcript.v1.TranscriptService.ListAliasHistory:output_type -> transcript.v1.ListAliasHistoryResponse
-	59,  // 211: transcript.v1.TranscriptService.Assemble:output_type -> transcript.v1.AssembleResponse
-	61,  // 212: transcript.v1.TranscriptService.StreamAssemble:output_type -> transcript.v1.StreamAssembleResponse
-	63,  // 213: transcript.v1.TranscriptService.GetNode:output_type -> transcript.v1.GetNodeResponse
-	67,  // 214: transcript.v1.TranscriptService.GetNodes:output_type -> transcript.v1.GetNodesResponse
-	70,  // 215: transcript.v1.TranscriptService.ListChildren:output_type -> transcript.v1.ListChildrenResponse
-	75,  // 216: transcript.v1.TranscriptService.Compact:output_type -> transcript.v1.CompactResponse
-	81,  // 217: transcript.v1.TranscriptService.ListRunLoops:output_type -> transcript.v1.ListRunLoopsResponse
-	83,  // 218: transcript.v1.TranscriptService.RecallToolCall:output_type -> transcript.v1.RecallToolCallResponse
-	87,  // 219: transcript.v1.TranscriptService.Search:output_type -> transcript.v1.SearchResponse
-	90,  // 220: transcript.v1.TranscriptService.ReplayTools:output_type -> transcript.v1.ReplayToolsResponse
-	93,  // 221: transcript.v1.TranscriptService.Describe:output_type -> transcript.v1.DescribeResponse
-	104, // 222: transcript.v1.TranscriptService.ListNamespaces:output_type -> transcript.v1.ListNamespacesResponse
-	106, // 223: transcript.v1.TranscriptService.ServerInfo:output_type -> transcript.v1.ServerInfoResponse
-	202, // [202:224] is the sub-list for method output_type
-	180, // [180:202] is the sub-list for method input_type
-	180, // [180:180] is the sub-list for extension type_name
-	180, // [180:180] is the sub-list for extension extendee
-	0,   // [0:180] is the sub-list for field type_name
+	66,  // 26: transcript.v1.ArchivedNode.copies:type_name -> transcript.v1.CompactionCopies
+	31,  // 27: transcript.v1.ArchivedNode.erasure:type_name -> transcript.v1.ArchivedErasure
+	32,  // 28: transcript.v1.ArchivedErasure.variables:type_name -> transcript.v1.ErasedVariable
+	10,  // 29: transcript.v1.ArchivedErasure.outcome:type_name -> transcript.v1.RunOutcome
+	25,  // 30: transcript.v1.PutArchivedNodesResponse.nodes:type_name -> transcript.v1.PutNodeResponse
+	15,  // 31: transcript.v1.AliasMove.target:type_name -> transcript.v1.NodeRef
+	18,  // 32: transcript.v1.AliasMove.precondition:type_name -> transcript.v1.AliasPrecondition
+	19,  // 33: transcript.v1.AliasMove.labels:type_name -> transcript.v1.Labels
+	34,  // 34: transcript.v1.AliasRequest.aliases:type_name -> transcript.v1.AliasMove
+	21,  // 35: transcript.v1.AliasResponse.aliases:type_name -> transcript.v1.AliasResult
+	18,  // 36: transcript.v1.DeleteAliasRequest.precondition:type_name -> transcript.v1.AliasPrecondition
+	113, // 37: transcript.v1.DeleteAliasesRequest.moved_before:type_name -> google.protobuf.Timestamp
+	41,  // 38: transcript.v1.DeleteAliasesResponse.aliases:type_name -> transcript.v1.AliasInfo
+	113, // 39: transcript.v1.DeleteAliasesResponse.moved_before:type_name -> google.protobuf.Timestamp
+	113, // 40: transcript.v1.AliasInfo.moved_at:type_name -> google.protobuf.Timestamp
+	112, // 41: transcript.v1.AliasInfo.labels:type_name -> transcript.v1.AliasInfo.LabelsEntry
+	43,  // 42: transcript.v1.AliasInfo.loop:type_name -> transcript.v1.AliasLoop
+	113, // 43: transcript.v1.DeletedAlias.deleted_at:type_name -> google.protobuf.Timestamp
+	9,   // 44: transcript.v1.AliasLoop.state:type_name -> transcript.v1.RunLoopState
+	10,  // 45: transcript.v1.AliasLoop.outcome:type_name -> transcript.v1.RunOutcome
+	113, // 46: transcript.v1.AliasLoop.started_at:type_name -> google.protobuf.Timestamp
+	113, // 47: transcript.v1.AliasLoop.last_put_at:type_name -> google.protobuf.Timestamp
+	41,  // 48: transcript.v1.ResolveAliasResponse.alias:type_name -> transcript.v1.AliasInfo
+	23,  // 49: transcript.v1.ResolveAliasResponse.counters:type_name -> transcript.v1.ChainCounters
+	0,   // 50: transcript.v1.ListAliasesRequest.order:type_name -> transcript.v1.SortOrder
+	41,  // 51: transcript.v1.ListAliasesResponse.aliases:type_name -> transcript.v1.AliasInfo
+	113, // 52: transcript.v1.ListAliasesResponse.now:type_name -> google.protobuf.Timestamp
+	113, // 53: transcript.v1.AliasHistoryEntry.began_at:type_name -> google.protobuf.Timestamp
+	49,  // 54: transcript.v1.ListAliasHistoryResponse.entries:type_name -> transcript.v1.AliasHistoryEntry
+	116, // 55: transcript.v1.Policy.max_age:type_name -> google.protobuf.Duration
+	52,  // 56: transcript.v1.Policy.clear_tool_results:type_name -> transcript.v1.ClearToolResults
+	2,   // 57: transcript.v1.Policy.tool_trace:type_name -> transcript.v1.ToolTrace
+	3,   // 58: transcript.v1.Policy.preset:type_name -> transcript.v1.Preset
+	15,  // 59: transcript.v1.AssembleRequest.head:type_name -> transcript.v1.NodeRef
+	1,   // 60: transcript.v1.AssembleRequest.view:type_name -> transcript.v1.View
+	4,   // 61: transcript.v1.AssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
+	51,  // 62: transcript.v1.AssembleRequest.policy:type_name -> transcript.v1.Policy
+	53,  // 63: transcript.v1.AssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
+	79,  // 64: transcript.v1.AssembleRequest.before:type_name -> transcript.v1.MessagePlace
+	5,   // 65: transcript.v1.NodeInfo.content:type_name -> transcript.v1.NodeContent
+	16,  // 66: transcript.v1.NodeInfo.notes:type_name -> transcript.v1.MessageNote
+	56,  // 67: transcript.v1.NodeInfo.envelope:type_name -> transcript.v1.EnvelopeInfo
+	113, // 68: transcript.v1.NodeInfo.first_put_at:type_name -> google.protobuf.Timestamp
+	115, // 69: transcript.v1.NodeInfo.metadata:type_name -> transcript.v1.MetadataEntry
+	17,  // 70: transcript.v1.EnvelopeInfo.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	6,   // 71: transcript.v1.Finding.kind:type_name -> transcript.v1.FindingKind
+	57,  // 72: transcript.v1.Report.findings:type_name -> transcript.v1.Finding
+	59,  // 73: transcript.v1.Report.left_out:type_name -> transcript.v1.LeftOut
+	60,  // 74: transcript.v1.Report.window:type_name -> transcript.v1.Window
+	51,  // 75: transcript.v1.Report.policy:type_name -> transcript.v1.Policy
+	114, // 76: transcript.v1.AssembleResponse.messages:type_name -> transcript.v1.Message
+	23,  // 77: transcript.v1.AssembleResponse.counters:type_name -> transcript.v1.ChainCounters
+	58,  // 78: transcript.v1.AssembleResponse.report:type_name -> transcript.v1.Report
+	55,  // 79: transcript.v1.AssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
+	79,  // 80: transcript.v1.AssembleResponse.begin:type_name -> transcript.v1.MessagePlace
+	15,  // 81: transcript.v1.StreamAssembleRequest.head:type_name -> transcript.v1.NodeRef
+	1,   // 82: transcript.v1.StreamAssembleRequest.view:type_name -> transcript.v1.View
+	4,   // 83: transcript.v1.StreamAssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
+	51,  // 84: transcript.v1.StreamAssembleRequest.policy:type_name -> transcript.v1.Policy
+	53,  // 85: transcript.v1.StreamAssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
+	79,  // 86: transcript.v1.StreamAssembleRequest.before:type_name -> transcript.v1.MessagePlace
+	114, // 87: transcript.v1.StreamAssembleResponse.messages:type_name -> transcript.v1.Message
+	23,  // 88: transcript.v1.StreamAssembleResponse.counters:type_name -> transcript.v1.ChainCounters
+	58,  // 89: transcript.v1.StreamAssembleResponse.report:type_name -> transcript.v1.Report
+	55,  // 90: transcript.v1.StreamAssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
+	79,  // 91: transcript.v1.StreamAssembleResponse.begin:type_name -> transcript.v1.MessagePlace
+	15,  // 92: transcript.v1.GetNodeRequest.node:type_name -> transcript.v1.NodeRef
+	114, // 93: transcript.v1.GetNodeResponse.messages:type_name -> transcript.v1.Message
+	55,  // 94: transcript.v1.GetNodeResponse.info:type_name -> transcript.v1.NodeInfo
+	117, // 95: transcript.v1.GetNodeResponse.metadata:type_name -> transcript.v1.Metadata
+	113, // 96: transcript.v1.GetNodeResponse.first_put_at:type_name -> google.protobuf.Timestamp
+	23,  // 97: transcript.v1.GetNodeResponse.counters:type_name -> transcript.v1.ChainCounters
+	118, // 98: transcript.v1.GetNodeResponse.roles:type_name -> transcript.v1.Role
+	66,  // 99: transcript.v1.GetNodeResponse.copies:type_name -> transcript.v1.CompactionCopies
+	31,  // 100: transcript.v1.GetNodeResponse.erasure:type_name -> transcript.v1.ArchivedErasure
+	67,  // 101: transcript.v1.CompactionCopies.copied_from:type_name -> transcript.v1.CopiedFrom
+	7,   // 102: transcript.v1.CompactionCopies.last_loop:type_name -> transcript.v1.LoopPhase
+	65,  // 103: transcript.v1.GetNodesResponse.nodes:type_name -> transcript.v1.GetNodeResponse
+	15,  // 104: transcript.v1.ListChildrenRequest.node:type_name -> transcript.v1.NodeRef
+	113, // 105: transcript.v1.ChildNode.first_put_at:type_name -> google.protobuf.Timestamp
+	118, // 106: transcript.v1.ChildNode.roles:type_name -> transcript.v1.Role
+	71,  // 107: transcript.v1.ListChildrenResponse.children:type_name -> transcript.v1.ChildNode
+	74,  // 108: transcript.v1.AliasConflicts.conflicts:type_name -> transcript.v1.AliasConflict
+	15,  // 109: transcript.v1.CompactRequest.head:type_name -> transcript.v1.NodeRef
+	51,  // 110: transcript.v1.CompactRequest.policy:type_name -> transcript.v1.Policy
+	20,  // 111: transcript.v1.CompactRequest.aliases:type_name -> transcript.v1.AliasUpdate
+	8,   // 112: transcript.v1.CompactResponse.not_written_reason:type_name -> transcript.v1.NotWrittenReason
+	21,  // 113: transcript.v1.CompactResponse.aliases:type_name -> transcript.v1.AliasResult
+	23,  // 114: transcript.v1.CompactResponse.counters:type_name -> transcript.v1.ChainCounters
+	78,  // 115: transcript.v1.CompactResponse.report:type_name -> transcript.v1.CompactReport
+	51,  // 116: transcript.v1.CompactReport.policy:type_name -> transcript.v1.Policy
+	11,  // 117: transcript.v1.ToolCallSummary.state:type_name -> transcript.v1.ToolCallState
+	79,  // 118: transcript.v1.ToolCallSummary.call_place:type_name -> transcript.v1.MessagePlace
+	79,  // 119: transcript.v1.ToolCallSummary.result_place:type_name -> transcript.v1.MessagePlace
+	113, // 120: transcript.v1.ToolCallSummary.called_at:type_name -> google.protobuf.Timestamp
+	113, // 121: transcript.v1.ToolCallSummary.answered_at:type_name -> google.protobuf.Timestamp
+	15,  // 122: transcript.v1.ListRunLoopsRequest.head:type_name -> transcript.v1.NodeRef
+	79,  // 123: transcript.v1.RunLoop.first:type_name -> transcript.v1.MessagePlace
+	79,  // 124: transcript.v1.RunLoop.last:type_name -> transcript.v1.MessagePlace
+	113, // 125: transcript.v1.RunLoop.started_at:type_name -> google.protobuf.Timestamp
+	113, // 126: transcript.v1.RunLoop.ended_at:type_name -> google.protobuf.Timestamp
+	9,   // 127: transcript.v1.RunLoop.state:type_name -> transcript.v1.RunLoopState
+	80,  // 128: transcript.v1.RunLoop.tool_calls:type_name -> transcript.v1.ToolCallSummary
+	10,  // 129: transcript.v1.RunLoop.outcome:type_name -> transcript.v1.RunOutcome
+	82,  // 130: transcript.v1.ListRunLoopsResponse.run_loops:type_name -> transcript.v1.RunLoop
+	15,  // 131: transcript.v1.RecallToolCallRequest.head:type_name -> transcript.v1.NodeRef
+	119, // 132: transcript.v1.RecallToolCallResponse.call:type_name -> transcript.v1.ToolCall
+	79,  // 133: transcript.v1.RecallToolCallResponse.call_place:type_name -> transcript.v1.MessagePlace
+	11,  // 134: transcript.v1.RecallToolCallResponse.state:type_name -> transcript.v1.ToolCallState
+	120, // 135: transcript.v1.RecallToolCallResponse.parts:type_name -> transcript.v1.Part
+	79,  // 136: transcript.v1.RecallToolCallResponse.result_place:type_name -> transcript.v1.MessagePlace
+	113, // 137: transcript.v1.RecallToolCallResponse.sent_at:type_name -> google.protobuf.Timestamp
+	15,  // 138: transcript.v1.SearchRequest.head:type_name -> transcript.v1.NodeRef
+	118, // 139: transcript.v1.SearchRequest.roles:type_name -> transcript.v1.Role
+	113, // 140: transcript.v1.SearchRequest.since:type_name -> google.protobuf.Timestamp
+	113, // 141: transcript.v1.SearchRequest.until:type_name -> google.protobuf.Timestamp
+	79,  // 142: transcript.v1.SearchHit.place:type_name -> transcript.v1.MessagePlace
+	118, // 143: transcript.v1.SearchHit.role:type_name -> transcript.v1.Role
+	79,  // 144: transcript.v1.SearchHit.run_loop_place:type_name -> transcript.v1.MessagePlace
+	12,  // 145: transcript.v1.SearchHit.field:type_name -> transcript.v1.SearchField
+	88,  // 146: transcript.v1.SearchHit.matches:type_name -> transcript.v1.TextRange
+	113, // 147: transcript.v1.SearchHit.sent_at:type_name -> google.protobuf.Timestamp
+	87,  // 148: transcript.v1.SearchResponse.hits:type_name -> transcript.v1.SearchHit
+	15,  // 149: transcript.v1.ReplayToolsRequest.head:type_name -> transcript.v1.NodeRef
+	11,  // 150: transcript.v1.ReplayedCall.state:type_name -> transcript.v1.ToolCallState
+	79,  // 151: transcript.v1.ReplayedCall.call_place:type_name -> transcript.v1.MessagePlace
+	79,  // 152: transcript.v1.ReplayedCall.result_place:type_name -> transcript.v1.MessagePlace
+	79,  // 153: transcript.v1.ReplayedCall.run_loop_place:type_name -> transcript.v1.MessagePlace
+	113, // 154: transcript.v1.ReplayedCall.called_at:type_name -> google.protobuf.Timestamp
+	91,  // 155: transcript.v1.ReplayToolsResponse.calls:type_name -> transcript.v1.ReplayedCall
+	15,  // 156: transcript.v1.DescribeRequest.head:type_name -> transcript.v1.NodeRef
+	13,  // 157: transcript.v1.DescribeRequest.mode:type_name -> transcript.v1.DescribeMode
+	116, // 158: transcript.v1.DescribeRequest.stale_after:type_name -> google.protobuf.Duration
+	113, // 159: transcript.v1.DescribeRequest.now:type_name -> google.protobuf.Timestamp
+	94,  // 160: transcript.v1.DescribeRequest.variable_names:type_name -> transcript.v1.VariableNames
+	113, // 161: transcript.v1.DescribeResponse.head_first_put_at:type_name -> google.protobuf.Timestamp
+	116, // 162: transcript.v1.DescribeResponse.age:type_name -> google.protobuf.Duration
+	23,  // 163: transcript.v1.DescribeResponse.counters:type_name -> transcript.v1.ChainCounters
+	96,  // 164: transcript.v1.DescribeResponse.loop:type_name -> transcript.v1.LoopStatus
+	98,  // 165: transcript.v1.DescribeResponse.lineage:type_name -> transcript.v1.Lineage
+	102, // 166: transcript.v1.DescribeResponse.tools:type_name -> transcript.v1.ToolUse
+	103, // 167: transcript.v1.DescribeResponse.variables:type_name -> transcript.v1.VariableInfo
+	9,   // 168: transcript.v1.LoopStatus.state:type_name -> transcript.v1.RunLoopState
+	79,  // 169: transcript.v1.LoopStatus.first:type_name -> transcript.v1.MessagePlace
+	113, // 170: transcript.v1.LoopStatus.started_at:type_name -> google.protobuf.Timestamp
+	116, // 171: transcript.v1.LoopStatus.open_for:type_name -> google.protobuf.Duration
+	97,  // 172: transcript.v1.LoopStatus.pending:type_name -> transcript.v1.PendingCall
+	10,  // 173: transcript.v1.LoopStatus.outcome:type_name -> transcript.v1.RunOutcome
+	99,  // 174: transcript.v1.Lineage.fork_nodes:type_name -> transcript.v1.PathNode
+	100, // 175: transcript.v1.Lineage.compactions:type_name -> transcript.v1.CompactionInfo
+	17,  // 176: transcript.v1.Lineage.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	14,  // 177: transcript.v1.Lineage.inheritance:type_name -> transcript.v1.Inheritance
+	101, // 178: transcript.v1.Lineage.spawned:type_name -> transcript.v1.SpawnedChain
+	17,  // 179: transcript.v1.SpawnedChain.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	99,  // 180: transcript.v1.VariableInfo.set_by:type_name -> transcript.v1.PathNode
+	113, // 181: transcript.v1.VariableInfo.set_at:type_name -> google.protobuf.Timestamp
+	105, // 182: transcript.v1.ListNamespacesResponse.namespaces:type_name -> transcript.v1.NamespaceInfo
+	109, // 183: transcript.v1.ServerInfoResponse.limits:type_name -> transcript.v1.ServerLimits
+	24,  // 184: transcript.v1.TranscriptService.PutNode:input_type -> transcript.v1.PutNodeRequest
+	27,  // 185: transcript.v1.TranscriptService.PutNodes:input_type -> transcript.v1.PutNodesRequest
+	29,  // 186: transcript.v1.TranscriptService.PutArchivedNodes:input_type -> transcript.v1.PutArchivedNodesRequest
+	35,  // 187: transcript.v1.TranscriptService.Alias:input_type -> transcript.v1.AliasRequest
+	37,  // 188: transcript.v1.TranscriptService.DeleteAlias:input_type -> transcript.v1.DeleteAliasRequest
+	39,  // 189: transcript.v1.TranscriptService.DeleteAliases:input_type -> transcript.v1.DeleteAliasesRequest
+	44,  // 190: transcript.v1.TranscriptService.ResolveAlias:input_type -> transcript.v1.ResolveAliasRequest
+	46,  // 191: transcript.v1.TranscriptService.ListAliases:input_type -> transcript.v1.ListAliasesRequest
+	48,  // 192: transcript.v1.TranscriptService.ListAliasHistory:input_type -> transcript.v1.ListAliasHistoryRequest
+	54,  // 193: transcript.v1.TranscriptService.Assemble:input_type -> transcript.v1.AssembleRequest
+	62,  // 194: transcript.v1.TranscriptService.StreamAssemble:input_type -> transcript.v1.StreamAssembleRequest
+	64,  // 195: transcript.v1.TranscriptService.GetNode:input_type -> transcript.v1.GetNodeRequest
+	68,  // 196: transcript.v1.TranscriptService.GetNodes:input_type -> transcript.v1.GetNodesRequest
+	70,  // 197: transcript.v1.TranscriptService.ListChildren:input_type -> transcript.v1.ListChildrenRequest
+	76,  // 198: transcript.v1.TranscriptService.Compact:input_type -> transcript.v1.CompactRequest
+	81,  // 199: transcript.v1.TranscriptService.ListRunLoops:input_type -> transcript.v1.ListRunLoopsRequest
+	84,  // 200: transcript.v1.TranscriptService.RecallToolCall:input_type -> transcript.v1.RecallToolCallRequest
+	86,  // 201: transcript.v1.TranscriptService.Search:input_type -> transcript.v1.SearchRequest
+	90,  // 202: transcript.v1.TranscriptService.ReplayTools:input_type -> transcript.v1.ReplayToolsRequest
+	93,  // 203: transcript.v1.TranscriptService.Describe:input_type -> transcript.v1.DescribeRequest
+	104, // 204: transcript.v1.TranscriptService.ListNamespaces:input_type -> transcript.v1.ListNamespacesRequest
+	107, // 205: transcript.v1.TranscriptService.ServerInfo:input_type -> transcript.v1.ServerInfoRequest
+	25,  // 206: transcript.v1.TranscriptService.PutNode:output_type -> transcript.v1.PutNodeResponse
+	28,  // 207: transcript.v1.TranscriptService.PutNodes:output_type -> transcript.v1.PutNodesResponse
+	33,  // 208: transcript.v1.TranscriptService.PutArchivedNodes:output_type -> transcript.v1.PutArchivedNodesResponse
+	36,  // 209: transcript.v1.TranscriptService.Alias:output_type -> transcript.v1.AliasResponse
+	38,  // 210: transcript.v1.TranscriptService.DeleteAlias:output_type -> transcript.v1.DeleteAliasResponse
+	40,  // 211: transcript.v1.TranscriptService.DeleteAliases:output_type -> transcript.v1.DeleteAliasesResponse
+	45,  // 212: transcript.v1.TranscriptService.ResolveAlias:output_type -> transcript.v1.ResolveAliasResponse
+	47,  // 213: transcript.v1.TranscriptService.ListAliases:output_type -> transcript.v1.ListAliasesResponse
+	50,  // 214: transcript.v1.TranscriptService.ListAliasHistory:output_type -> transcript.v1.ListAliasHistoryResponse
+	61,  // 215: transcript.v1.TranscriptService.Assemble:output_type -> transcript.v1.AssembleResponse
+	63,  // 216: transcript.v1.TranscriptService.StreamAssemble:output_type -> transcript.v1.StreamAssembleResponse
+	65,  // 217: transcript.v1.TranscriptService.GetNode:output_type -> transcript.v1.GetNodeResponse
+	69,  // 218: transcript.v1.TranscriptService.GetNodes:output_type -> transcript.v1.GetNodesResponse
+	72,  // 219: transcript.v1.TranscriptService.ListChildren:output_type -> transcript.v1.ListChildrenResponse
+	77,  // 220: transcript.v1.TranscriptService.Compact:output_type -> transcript.v1.CompactResponse
+	83,  // 221: transcript.v1.TranscriptService.ListRunLoops:output_type -> transcript.v1.ListRunLoopsResponse
+	85,  // 222: transcript.v1.TranscriptService.RecallToolCall:output_type -> transcript.v1.RecallToolCallResponse
+	89,  // 223: transcript.v1.TranscriptService.Search:output_type -> transcript.v1.SearchResponse
+	92,  // 224: transcript.v1.TranscriptService.ReplayTools:output_type -> transcript.v1.ReplayToolsResponse
+	95,  // 225: transcript.v1.TranscriptService.Describe:output_type -> transcript.v1.DescribeResponse
+	106, // 226: transcript.v1.TranscriptService.ListNamespaces:output_type -> transcript.v1.ListNamespacesResponse
+	108, // 227: transcript.v1.TranscriptService.ServerInfo:output_type -> transcript.v1.ServerInfoResponse
+	206, // [206:228] is the sub-list for method output_type
+	184, // [184:206] is the sub-list for method input_type
+	184, // [184:184] is the sub-list for extension type_name
+	184, // [184:184] is the sub-list for extension extendee
+	0,   // [0:184] is the sub-list for field type_name
 }
 
 func init() { file_transcript_v1_transcript_service_proto_init() }
@@ -10928,38 +11114,38 @@ func file_transcript_v1_transcript_service_proto_init() {
 		(*AliasPrecondition_MustExist)(nil),
 		(*AliasPrecondition_HeadId)(nil),
 	}
-	file_transcript_v1_transcript_service_proto_msgTypes[22].OneofWrappers = []any{
+	file_transcript_v1_transcript_service_proto_msgTypes[24].OneofWrappers = []any{
 		(*DeleteAliasesRequest_Prefix)(nil),
 		(*DeleteAliasesRequest_All)(nil),
 	}
-	file_transcript_v1_transcript_service_proto_msgTypes[29].OneofWrappers = []any{
+	file_transcript_v1_transcript_service_proto_msgTypes[31].OneofWrappers = []any{
 		(*ListAliasesRequest_Prefix)(nil),
 		(*ListAliasesRequest_Folder)(nil),
 	}
-	file_transcript_v1_transcript_service_proto_msgTypes[34].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[35].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[50].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[63].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[67].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[69].OneofWrappers = []any{
+	file_transcript_v1_transcript_service_proto_msgTypes[36].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[37].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[52].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[65].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[69].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[71].OneofWrappers = []any{
 		(*SearchRequest_Head)(nil),
 		(*SearchRequest_AliasPrefix)(nil),
 		(*SearchRequest_Text)(nil),
 		(*SearchRequest_Regexp)(nil),
 	}
-	file_transcript_v1_transcript_service_proto_msgTypes[70].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[74].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[77].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[80].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[85].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[86].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[72].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[76].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[79].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[82].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[87].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[88].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_transcript_v1_transcript_service_proto_rawDesc), len(file_transcript_v1_transcript_service_proto_rawDesc)),
 			NumEnums:      15,
-			NumMessages:   96,
+			NumMessages:   98,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -116,6 +116,7 @@ def failure(error: transcriptd.TranscriptError) -> Result:
         "retried": error.retried,
         "deleted": error.deleted is not None,
         "fields": [v.field for v in error.violations],
+        "receipt": error.receipt.decode(),
     }
     return {"error": told}
 
@@ -364,6 +365,11 @@ class Runner:
     async def do_put_all(self, client: Any, a: Result) -> Result:
         done = await self._call(client.put_all, *(transcriptd.Node(**node(one)) for one in a["nodes"]))
         return {"nodes": [put(one) for one in done]}
+
+    async def do_put_erased(self, client: Any, a: Result) -> Result:
+        erasure = v1.ArchivedErasure(message_bytes=[a["message_bytes"]], receipt=b"receipt")
+        archived = v1.ArchivedNode(envelope=bytes.fromhex(a["envelope"]), payload=bytes.fromhex(a["payload"]), erasure=erasure)
+        return {"id": (await self._call(client.put_archived, archived))[0].node_id}
 
     async def do_resolve(self, client: Any, a: Result) -> Result:
         got = await self._call(client.resolve, a["alias"])

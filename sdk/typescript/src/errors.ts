@@ -105,6 +105,7 @@ interface Details {
   retryAfterMs: number;
   quotas: readonly Quota[];
   candidates: readonly string[];
+  receipt: Uint8Array | undefined;
 }
 
 /** A call that failed. Its message tells what the server says of it; never content. */
@@ -133,6 +134,8 @@ export class TranscriptError extends Error {
   readonly quotas: readonly Quota[];
   /** Of AMBIGUOUS_PREFIX: node ids that fit, in order, at most 10. */
   readonly candidates: readonly string[];
+  /** Of PAYLOAD_ERASED: the SignedReceipt of the node's erasure, serialised; undefined where it is larger than 1 KiB. */
+  readonly receipt: Uint8Array | undefined;
   /** @internal The attempt was not sent. */
   undone = false;
 
@@ -156,6 +159,7 @@ export class TranscriptError extends Error {
     this.retryAfterMs = details.retryAfterMs ?? 0;
     this.quotas = details.quotas ?? [];
     this.candidates = details.candidates ?? [];
+    this.receipt = details.receipt;
   }
 
   /** The node that the first conflicting alias points to: the winning head where a thread lost; "" if there is none. */
@@ -313,6 +317,16 @@ export function typed(error: unknown, aborted = true): unknown {
   );
 }
 
+/** The receipt that an error tells; undefined for none, and for one that is no base64. */
+function receiptOf(error: ConnectError): Uint8Array | undefined {
+  const told = error.findDetails(ErrorInfoSchema).find((d) => d.domain === DOMAIN)?.metadata.receipt;
+  try {
+    return told === undefined ? undefined : Uint8Array.from(atob(told), (c) => c.charCodeAt(0));
+  } catch {
+    return undefined;
+  }
+}
+
 function details(error: ConnectError): Partial<Details> {
   const delay = error.findDetails(RetryInfoSchema)[0]?.retryDelay;
   return {
@@ -331,6 +345,7 @@ function details(error: ConnectError): Partial<Details> {
       .findDetails(QuotaFailureSchema)
       .flatMap((d) => d.violations.map((v) => ({ setting: v.quotaId, limit: v.quotaValue, rule: v.description }))),
     candidates: error.findDetails(AmbiguousPrefixSchema).flatMap((d) => d.nodeIds),
+    receipt: receiptOf(error),
   };
 }
 

@@ -1,6 +1,7 @@
 // Carries out the scenarios of proto/testdata/scenarios.json, which its README describes.
 
 import { fromJson, type JsonValue } from "@bufbuild/protobuf";
+import { hexToBytes, utf8ToBytes } from "@noble/hashes/utils.js";
 import assert from "node:assert/strict";
 
 import {
@@ -174,6 +175,7 @@ function failure(error: TranscriptError): Json {
       retried: error.retried,
       deleted: error.deleted !== undefined,
       fields: error.violations.map((v) => v.field),
+      receipt: new TextDecoder().decode(error.receipt),
     },
   };
 }
@@ -344,6 +346,16 @@ const verbs: Readonly<Record<string, Verb>> = {
   }),
   put: async (client, a) => put(await client.put(node(a.node))),
   put_all: async (client, a) => ({ nodes: (await client.putAll(a.nodes.map(node))).map(put) }),
+  put_erased: async (client, a) => {
+    const [put] = await client.putArchived([
+      {
+        envelope: hexToBytes(a.envelope),
+        payload: hexToBytes(a.payload),
+        erasure: { messageBytes: [a.message_bytes], receipt: utf8ToBytes("receipt") },
+      },
+    ]);
+    return { id: put?.nodeId };
+  },
   resolve: async (client, a) => {
     const { alias, counters } = await client.resolve(a.alias);
     return { head: alias.nodeId, depth: counters?.full?.depth, revision: alias.revision, labels: alias.labels };

@@ -112,4 +112,10 @@ func TestForgets(t *testing.T) {
 			t.Errorf("%T: %+v", req, m.Scope(req))
 		}
 	}
+	m := Find(transcriptv1.TranscriptService_PutArchivedNodes_FullMethodName)
+	for forgets, nodes := range map[bool][]*transcriptv1.ArchivedNode{false: {{}, {}}, true: {{}, {Erasure: &transcriptv1.ArchivedErasure{}}}} {
+		if got := m.Scope(&transcriptv1.PutArchivedNodesRequest{Namespace: "a", Nodes: nodes}); got != (Scope{Namespace: "a", Forgets: forgets}) {
+			t.Errorf("%v: %+v", nodes, got)
+		}
+	}
 }

@@ -4,6 +4,7 @@ package access
 
 import (
 	"fmt"
+	"slices"
 
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
@@ -160,6 +161,9 @@ func (m *Method) Scope(req proto.Message) (s Scope) {
 	fields := r.Descriptor().Fields()
 	if f := fields.ByName(forgets); f != nil {
 		s.Forgets = r.Get(f).Bool()
+	}
+	if archived, is := req.(*transcriptv1.PutArchivedNodesRequest); is {
+		s.Forgets = slices.ContainsFunc(archived.GetNodes(), func(n *transcriptv1.ArchivedNode) bool { return n.GetErasure() != nil })
 	}
 	s.Namespace = r.Get(fields.ByName(protoreflect.Name(m.Namespace))).String()
 	if m.ScopedBy != "" {

@@ -275,6 +275,9 @@ func nodeRecord(n *chainstore.ExportedNode) (*transcriptv1.ArchiveRecord, error)
 		digest := canonical.MetadataDigest(h.Salt, n.Metadata)
 		envelope.MetadataDigest = &digest
 	}
+	if h.Erased != nil {
+		envelope.PayloadDigest, envelope.MetadataDigest = h.Erased.PayloadDigest, (*[32]byte)(h.Erased.MetadataDigest)
+	}
 	if from := h.SpawnedFrom; from != nil {
 		envelope.SpawnedFrom = &canonical.SpawnedFrom{Node: from.Node, CallID: from.CallID}
 	}
@@ -287,7 +290,7 @@ func nodeRecord(n *chainstore.ExportedNode) (*transcriptv1.ArchiveRecord, error)
 	}
 	return &transcriptv1.ArchiveRecord{Record: &transcriptv1.ArchiveRecord_Node{Node: &transcriptv1.ArchivedNode{
 		Envelope: canonical.AppendEnvelope(nil, envelope), Payload: n.Payload, Metadata: n.Metadata, Salt: h.Salt,
-		FirstPutAt: wire.Timestamp(h.FirstPut), Notes: wire.Notes(h.Messages, details), Copies: wire.Copies(h),
+		FirstPutAt: wire.Timestamp(h.FirstPut), Notes: wire.Notes(h.Messages, details), Copies: wire.Copies(h), Erasure: wire.Erasure(h, n.Receipt),
 	}}}, nil
 }
 

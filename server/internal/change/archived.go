@@ -1,6 +1,8 @@
 package change
 
 import (
+	"context"
+	"errors"
 	"math"
 	"slices"
 
@@ -11,9 +13,71 @@ import (
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
+// CommitArchived is Commit of nodes that were put elsewhere. What was erased elsewhere and is there with its content has to be that node's.
+func (b *Builder) CommitArchived(ctx context.Context, store chainstore.Store, namespace string) (*chainstore.Committed, error) {
+	if err := b.fits(ctx, store, namespace); err != nil {
+		return nil, err
+	}
+	return b.Commit(ctx, store, namespace)
+}
+
+// fits judges nodes that were erased elsewhere by those that are there with their content.
+func (b *Builder) fits(ctx context.Context, store chainstore.Store, namespace string) error {
+	erased, ids := map[chainstore.ID]int{}, []chainstore.ID(nil)
+	for i := range b.change.Nodes {
+		if b.change.Nodes[i].Erased == nil {
+			continue
+		}
+		id := b.change.Nodes[i].Identify(nil)
+		if _, again := erased[id]; !again {
+			ids = append(ids, id)
+		}
+		erased[id] = i
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	return store.Nodes(ctx, wire.Namespace(namespace), ids, func(n *chainstore.FoundNode) error {
+		at := erased[n.Header.ID]
+		return fitsNode(b.nodes[at], &b.change.Nodes[at], n)
+	})
+}
+
+// fitsNode judges one, whose place in the request is field, by the node that is there.
+func fitsNode(field string, in *chainstore.NewNode, there *chainstore.FoundNode) error {
+	h := there.Header
+	if h.Erased != nil {
+		return nil
+	}
+	entries, err := canonical.CheckMetadata(there.Metadata)
+	if err != nil {
+		return err
+	}
+	if _, _, err := in.ErasedHere(h.ID).Over(h, there.Payload); errors.Is(err, chainstore.ErrBadErasure) {
+		return wire.InvalidField(field+".payload", "must have the markers of the messages of the node, which is there")
+	} else if err != nil {
+		return err
+	}
+	field += ".erasure."
+	for i := range in.Messages {
+		if was := in.Messages[i].Was; was > 0 && was != h.Messages[i].Length {
+			return wire.InvalidField(wire.Indexed(field+"message_bytes", i), "must be the bytes of the message of the node, which is there")
+		}
+	}
+	switch {
+	case in.Erased.MetadataLength != h.MetadataLength:
+		return wire.InvalidField(field+"metadata_bytes", "must be the bytes of the metadata of the node, which is there")
+	case !slices.Equal(in.Variables, canonical.Variables(entries)):
+		return wire.InvalidField(field+"variables", "must be what the node does to variables, which is there")
+	case in.Outcome != canonical.Outcome(entries):
+		return wire.InvalidField(field+"outcome", "must be that of the node, which is there")
+	}
+	return nil
+}
+
 // Archived adds a node that was put elsewhere; field is its place in the request.
 func (b *Builder) Archived(field string, n *transcriptv1.ArchivedNode) error {
-	stored, err := canonical.CheckNode(n.GetEnvelope(), n.GetPayload(), n.GetMetadata(), n.GetSalt())
+	stored, err := canonical.CheckArchived(n)
 	if err != nil {
 		return wire.Under(field, err)
 	}
@@ -34,6 +98,16 @@ func (b *Builder) Stored(field string, n *transcriptv1.ArchivedNode, stored *can
 		Payload:  n.GetPayload(), Metadata: n.GetMetadata(), Salt: n.GetSalt(), Details: details,
 		SpawnedFrom: spawnedFrom(stored.Envelope.SpawnedFrom), Messages: stored.Facts,
 		Variables: canonical.Variables(stored.Metadata), Outcome: canonical.Outcome(stored.Metadata),
+	}
+	if e := stored.Erased; e != nil {
+		if len(details) > 0 {
+			return wire.InvalidField(field+".notes", "must have nothing but sent_at, token_count and token_count_estimated in a node that was erased")
+		}
+		in.Variables, in.Outcome, in.Receipt = e.Variables, e.Outcome, n.GetErasure().GetReceipt()
+		in.Erased = &chainstore.Erased{
+			PayloadDigest: stored.Envelope.PayloadDigest, MetadataDigest: (*chainstore.ID)(stored.Envelope.MetadataDigest),
+			PayloadLength: e.PayloadBytes, MetadataLength: e.MetadataBytes,
+		}
 	}
 	if id := stored.Envelope.Parent; id != nil {
 		in.Parent = chainstore.Parent{Kind: chainstore.ParentID, ID: *id}

@@ -8,6 +8,7 @@ except transcriptd.AliasMovedError as error:
 
 from __future__ import annotations
 
+import base64
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -80,6 +81,7 @@ class TranscriptError(Exception):
         retry_after: float | None = None,
         quotas: Sequence[Quota] = (),
         candidates: Sequence[str] = (),
+        receipt: bytes = b"",
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -105,6 +107,8 @@ class TranscriptError(Exception):
         """Of QuotaExceededError: the quotas that the call would go over."""
         self.candidates = list(candidates)
         """Of AmbiguousPrefixError: ids of nodes that fit, in order, at most 10."""
+        self.receipt = receipt
+        """Of PayloadErasedError: the SignedReceipt of the node's erasure, serialised; empty where it is larger than 1 KiB."""
         self._undone = False
 
     @property
@@ -453,9 +457,11 @@ def from_status(code: grpc.StatusCode, message: str, encoded: bytes) -> Transcri
             if detail.Is(error_details_pb2.ErrorInfo.DESCRIPTOR):
                 info = error_details_pb2.ErrorInfo.FromString(detail.value)
                 reason = info.reason if info.domain == _DOMAIN else reason
+                if "receipt" in info.metadata:
+                    told.members["receipt"] = base64.b64decode(info.metadata["receipt"])
             else:
                 told.read(detail)
-        except DecodeError:  # one that does not parse tells nothing; the others and the code still do
+        except (DecodeError, ValueError):  # one that does not parse tells nothing; the others and the code still do
             continue
     known = reason in _SERVERS and reason in _BY_REASON
     if known:

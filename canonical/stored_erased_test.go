@@ -1,0 +1,69 @@
+package canonical_test
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/transcriptd/transcriptd/canonical"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// TestEraseArchived: what is left of any node of an archive is a node of an archive of the same id, which tells the lengths from before.
+func TestEraseArchived(t *testing.T) {
+	tried := 0
+	for _, v := range acceptedCases(t) {
+		messages, metadata, salt := expand(t, v.input)
+		form := canonical.NewNode(messages, metadata, salt)
+		e := form.Envelope(nil, nil)
+		n := &transcriptv1.ArchivedNode{Envelope: canonical.AppendEnvelope(nil, e), Payload: form.Payload, Metadata: form.Metadata, Salt: salt}
+		if _, err := canonical.CheckArchived(n); err != nil {
+			continue // what clients may not put any more
+		}
+		n.Notes = []*transcriptv1.MessageNote{{Model: "m", TokenCount: proto.Int32(3)}}
+		left, err := canonical.EraseArchived(n, []byte("receipt"))
+		if err != nil {
+			t.Fatalf("%s: %v", v.Name, err)
+		}
+		tried++
+		got, err := canonical.CheckArchived(left)
+		if err != nil {
+			t.Errorf("%s: what is left: %v", v.Name, err)
+			continue
+		}
+		if got.ID != canonical.NodeID(e) || got.Erased.PayloadBytes != len(form.Payload) || got.Erased.MetadataBytes != len(form.Metadata) {
+			t.Errorf("%s: what is left is %x of %+v", v.Name, got.ID, got.Erased)
+		}
+		if !proto.Equal(left.Notes[0], &transcriptv1.MessageNote{TokenCount: proto.Int32(3)}) {
+			t.Errorf("%s: the note is %v", v.Name, left.Notes[0])
+		}
+		if again, err := canonical.EraseArchived(left, []byte("another")); err != nil || !proto.Equal(again, left) {
+			t.Errorf("%s: erased again it is %v, %v", v.Name, again, err)
+		}
+	}
+	if tried < 60 {
+		t.Errorf("%d nodes", tried)
+	}
+}
+
+// TestCheckArchivedCompaction: of a compaction node messages may be left that were not erased, but not all of them.
+func TestCheckArchivedCompaction(t *testing.T) {
+	says := func(text string) *transcriptv1.Message {
+		return &transcriptv1.Message{Role: transcriptv1.Role_ROLE_USER, Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_Text{Text: text}}}}
+	}
+	messages := []*transcriptv1.Message{says("one"), says("two")}
+	form := canonical.NewNode(messages, nil, nil)
+	e := form.Envelope(&[32]byte{1}, nil)
+	e.CoversThrough = &[32]byte{1}
+	for erased, field := range map[int]string{0: "", 1: "", 2: "erasure.message_bytes"} {
+		is := func(i int) bool { return i == erased }
+		_, err := canonical.CheckArchived(&transcriptv1.ArchivedNode{
+			Envelope: canonical.AppendEnvelope(nil, e), Payload: canonical.EncodePayload(canonical.ErasedWhere(messages, is)),
+			Erasure: canonical.NewErasure(messages, nil, is, []byte("receipt")),
+		})
+		if field == "" && err != nil || field != "" && (err == nil || !strings.HasPrefix(err.Error(), field)) {
+			t.Errorf("message %d erased: %v, want a fault of %q", erased, err, field)
+		}
+	}
+}

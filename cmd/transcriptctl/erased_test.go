@@ -1,0 +1,144 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/transcriptd/transcriptd/canonical"
+	"github.com/transcriptd/transcriptd/client"
+)
+
+// nodesOf are the ids of the chain of an alias, newest first.
+func (s *stack) nodesOf(alias string) []string {
+	s.tb.Helper()
+	var ids []string
+	for line := range strings.Lines(s.must("log", alias, "-o", "json")) {
+		var n struct{ Info struct{ NodeID string } }
+		if err := json.Unmarshal([]byte(line), &n); err != nil {
+			s.tb.Fatal(err)
+		}
+		ids = append(ids, n.Info.NodeID)
+	}
+	return ids
+}
+
+// erase erases nodes, as an archive does in which they are erased.
+func (s *stack) erase(ids ...string) {
+	s.tb.Helper()
+	c, err := client.Dial(s.addr)
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	defer func() {
+		if err := c.Close(); err != nil {
+			s.tb.Error(err)
+		}
+	}()
+	for _, id := range ids {
+		n, err := c.Node(s.tb.Context(), client.ByID(id))
+		if err != nil {
+			s.tb.Fatal(err)
+		}
+		record, err := nodeRecord(n)
+		if err != nil {
+			s.tb.Fatal(err)
+		}
+		left, err := canonical.EraseArchived(record, []byte("receipt"))
+		if err != nil {
+			s.tb.Fatal(err)
+		}
+		if _, err := c.PutArchived(s.tb.Context(), left); err != nil {
+			s.tb.Fatal(err)
+		}
+	}
+}
+
+// TestRestoreErased: what was erased since a full backup comes back erased by the backup behind it, restored with it or named for its erasures, and by a
+// restore into a namespace that has the receipts; of the full backup alone it comes back as it was.
+func TestRestoreErased(t *testing.T) {
+	s, dir := bundles(t), t.TempDir()
+	full, more, again := filepath.Join(dir, "full"), filepath.Join(dir, "more"), filepath.Join(dir, "again")
+	s.must("backup", "create", full, "--all")
+	before := s.shows("default")
+	chain := s.nodesOf("trip/a")
+	erased := []string{chain[0], chain[1], chain[len(chain)-2]} // the compaction among them
+	s.erase(erased...)
+	s.must("backup", "create", more, "--all", "--since", full)
+	want := s.shows("default")
+	if out := s.must("backup", "verify", full, more); !strings.Contains(out, "3 of the nodes") {
+		t.Errorf("verify tells %s", out)
+	}
+	for name, args := range map[string][]string{"with the backup behind it": {full, more}, "by its erasures": {full, "--erasures", more}} {
+		other := newStack(t)
+		var told struct{ NodesErased []string }
+		if err := json.Unmarshal([]byte(other.must(append([]string{"restore", "-o", "json"}, args...)...)), &told); err != nil || len(told.NodesErased) != 3 {
+			t.Errorf("%s: %v, %v", name, told, err)
+		}
+		if got := other.shows("default"); got != want {
+			t.Errorf("%s: restored is\n%s\nand was\n%s", name, got, want)
+		}
+		other.must(append([]string{"restore", "--again"}, args...)...)
+		other.must("restore", full, "--again")
+		if got := other.shows("default"); got != want {
+			t.Errorf("%s: the full one restored over it is\n%s\nand was\n%s", name, got, want)
+		}
+		other.must("backup", "create", again+strings.ReplaceAll(name, " ", "-"), "--all")
+		third := newStack(t)
+		third.must("restore", again+strings.ReplaceAll(name, " ", "-"))
+		if got := third.shows("default"); got != want {
+			t.Errorf("%s: restored from a backup of what was restored is\n%s\nand was\n%s", name, got, want)
+		}
+	}
+	nowhere := &stack{tb: t, addr: "127.0.0.1:1"}
+	if r := nowhere.run("restore", full, more, "--store", "badger://"+filepath.Join(dir, "store")); r.code != exitOK || !strings.Contains(r.notes, "can have copies") {
+		t.Errorf("into a folder: exit code %d, %s", r.code, r.notes)
+	}
+	old := newStack(t)
+	old.must("restore", full)
+	if got := old.shows("default"); got != before {
+		t.Errorf("the full one alone is\n%s\nand was\n%s", got, before)
+	}
+	stranger := bundles(t)
+	stranger.must("backup", "create", filepath.Join(dir, "stranger"), "--all")
+	if r := newStack(t).run("restore", full, "--erasures", filepath.Join(dir, "stranger")); r.code != exitUsage || !strings.Contains(r.notes, "of another store") {
+		t.Errorf("erasures of another store: exit code %d, %s", r.code, r.notes)
+	}
+}
+
+// TestBundleErased: an erased node goes into a bundle and out of it as it is, erases what is there with its content, and does not come back by a bundle
+// that was made before.
+func TestBundleErased(t *testing.T) {
+	s, dir := bundles(t), t.TempDir()
+	early, late := filepath.Join(dir, "early"), filepath.Join(dir, "late")
+	s.must("bundle", "create", early, "trip/a")
+	chain := s.nodesOf("trip/a")
+	s.erase(chain[0], chain[1], chain[len(chain)-2])
+	s.must("bundle", "create", late, "trip/a")
+	s.must("bundle", "verify", late, "--head", chain[0])
+	want := s.must("assemble", "trip/a", "--view", "full", "-o", "json")
+	fresh := newStack(t)
+	fresh.must("bundle", "unbundle", late)
+	had := newStack(t)
+	had.must("bundle", "unbundle", early)
+	had.must("bundle", "unbundle", late)
+	for name, other := range map[string]*stack{"where nothing was": fresh, "over its content": had} {
+		if got := other.must("assemble", "trip/a", "--view", "full", "-o", "json"); got != want {
+			t.Errorf("%s: unbundled is\n%s\nand was\n%s", name, got, want)
+		}
+		r := other.run("bundle", "unbundle", early)
+		if r.code == exitOK || !strings.Contains(r.notes, "does not come back") {
+			t.Errorf("%s: a bundle from before: exit code %d, %s", name, r.code, r.notes)
+		}
+		if got := other.must("assemble", "trip/a", "--view", "full", "-o", "json"); got != want {
+			t.Errorf("%s: behind a bundle from before it is\n%s\nand was\n%s", name, got, want)
+		}
+	}
+	if out := s.must("show", chain[0]); !strings.Contains(out, "1 of 1 message") || !strings.Contains(out, "[erased]") {
+		t.Errorf("show prints %s", out)
+	}
+	if out := s.must("log", "trip/a"); !strings.Contains(out, erasedText) {
+		t.Errorf("log prints %s", out)
+	}
+}

@@ -1,0 +1,187 @@
+package server_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/transcriptd/transcriptd/canonical"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// archivedNodes are the nodes of a backup of a namespace, in its order.
+func (r *rig) archivedNodes(namespace string) (nodes []*transcriptv1.ArchivedNode) {
+	r.Helper()
+	data, _, err := r.backedUp(&transcriptv1.BackupRequest{Namespace: namespace})
+	if err != nil {
+		r.Fatal(err)
+	}
+	for _, record := range recordsOf(r, data) {
+		if n := record.GetNode(); n != nil {
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes
+}
+
+func (r *rig) putArchived(namespace string, nodes ...*transcriptv1.ArchivedNode) error {
+	r.Helper()
+	_, err := r.PutArchivedNodes(r.ctx(), &transcriptv1.PutArchivedNodesRequest{Namespace: namespace, Nodes: nodes})
+	return err
+}
+
+// refused is the field of an error that says that one is wrong.
+func (r *rig) refused(err error) string {
+	r.Helper()
+	f := failureOf(err)
+	equal(r, "the code", f.code, codes.InvalidArgument)
+	return f.field
+}
+
+func (r *rig) sameNodes(what string, got, want []*transcriptv1.ArchivedNode) {
+	r.Helper()
+	equal(r, "the number of "+what, len(got), len(want))
+	for i := range got {
+		if !proto.Equal(got[i], want[i]) {
+			r.Fatalf("%s: node %d is\n%v\nand was\n%v", what, i, got[i], want[i])
+		}
+	}
+}
+
+// TestArchivedErased: a namespace with erased nodes, compactions among them, is archived without what they had, and is the same behind a restore:
+// in an empty namespace, over the nodes with their content, and over what is erased already. What was put elsewhere with its content is refused then.
+func TestArchivedErased(t *testing.T) {
+	bothEngines(t, func(r *rig) {
+		head := r.randomCompacted(rand.New(rand.NewPCG(1, 2)))
+		r.point("chat", head)
+		before := r.archivedNodes("default")
+		if err := r.putArchived("there", before...); err != nil {
+			r.Fatal(err)
+		}
+		erased := 0
+		for i, n := range r.path("", head) {
+			switch {
+			case n.Copies != nil:
+				r.eraseWhere(func(i int) bool { return i%2 == 0 }, n.Info.NodeId)
+				erased++
+			case i%3 == 0:
+				r.erase(n.Info.NodeId)
+				erased++
+			}
+		}
+		after := r.archivedNodes("default")
+		marked, inPart := 0, false
+		for _, n := range after {
+			if n.Erasure == nil {
+				continue
+			}
+			marked++
+			if n.Copies != nil && len(n.Erasure.MessageBytes) > 1 {
+				inPart = inPart || n.Erasure.MessageBytes[1] == 0
+			}
+			if len(n.Metadata) > 0 || len(n.Salt) > 0 || string(n.Erasure.Receipt) != "receipt" {
+				r.Errorf("an erased node is archived as %v", n)
+			}
+		}
+		equal(r, "the nodes erased", marked, erased)
+		equal(r, "that a compaction is erased in part", inPart, true)
+		for _, namespace := range []string{"empty", "there", "there"} {
+			if err := r.putArchived(namespace, after...); err != nil {
+				r.Fatal(err)
+			}
+			r.sameNodes("nodes of "+namespace, r.archivedNodes(namespace), after)
+			if problems := r.verified(namespace); len(problems) > 0 {
+				r.Errorf("%s: %v", namespace, problems)
+			}
+			found := r.path(namespace, head)
+			for i, n := range r.path("", head) {
+				if n.Aliases, found[i].Aliases = nil, nil; !proto.Equal(found[i], n) {
+					r.Errorf("%s: node %d is\n%v\nand was\n%v", namespace, i, found[i], n)
+				}
+			}
+		}
+		for i, n := range after {
+			if n.Erasure != nil {
+				err := r.putArchived("there", before[i])
+				r.fails(err, codes.FailedPrecondition, "PAYLOAD_ERASED", "nodes[0]")
+				break
+			}
+		}
+		r.clean("")
+	})
+}
+
+// TestBadArchivedErased: what is known of an erased node has to hold together, and to be that of the node that is there; each mistake names its
+// field, and nothing changes.
+func TestBadArchivedErased(t *testing.T) {
+	bothEngines(t, func(r *rig) {
+		put := &PutNode{
+			Messages: []*Message{user("my secret"), calling("read", "c1"), result("c1", "a secret")}, Salt: []byte(strings.Repeat("s", 16)),
+			Metadata: []*transcriptv1.MetadataEntry{{Key: "run/end", Value: "failed"}, {Key: "var/x", Value: "1"}, {Key: "var/y", Value: "2"}},
+		}
+		id := must[*transcriptv1.PutNodeResponse](r)(r.PutNode(r.ctx(), put)).NodeId
+		with := r.archivedNodes("default")
+		if err := r.putArchived("there", with...); err != nil {
+			r.Fatal(err)
+		}
+		r.erase(id)
+		good := r.archivedNodes("default")[0]
+		for what, c := range map[string]struct {
+			spoil func(n *transcriptv1.ArchivedNode)
+			field string
+			there bool // only where the node is there can it be told
+		}{
+			"content and erasure": {func(n *transcriptv1.ArchivedNode) { n.Payload = with[0].Payload }, "payload.messages[0]", false},
+			"metadata":            {func(n *transcriptv1.ArchivedNode) { n.Metadata = with[0].Metadata }, "metadata", false},
+			"a salt":              {func(n *transcriptv1.ArchivedNode) { n.Salt = with[0].Salt }, "salt", false},
+			"details": {func(n *transcriptv1.ArchivedNode) {
+				n.Notes = []*transcriptv1.MessageNote{{Model: "m"}, {}, {}}
+			}, "notes", false},
+			"no receipt":        {func(n *transcriptv1.ArchivedNode) { n.Erasure.Receipt = nil }, "erasure.receipt", false},
+			"a large receipt":   {func(n *transcriptv1.ArchivedNode) { n.Erasure.Receipt = make([]byte, canonical.MaxReceiptBytes+1) }, "erasure.receipt", false},
+			"too few lengths":   {func(n *transcriptv1.ArchivedNode) { n.Erasure.MessageBytes = n.Erasure.MessageBytes[1:] }, "erasure.message_bytes", false},
+			"a length of 0":     {func(n *transcriptv1.ArchivedNode) { n.Erasure.MessageBytes[1] = 0 }, "erasure.message_bytes[1]", false},
+			"a length below 0":  {func(n *transcriptv1.ArchivedNode) { n.Erasure.MessageBytes[1] = -1 }, "erasure.message_bytes[1]", false},
+			"huge lengths":      {func(n *transcriptv1.ArchivedNode) { n.Erasure.MessageBytes[1] = canonical.MaxPayloadBytes }, "erasure.message_bytes", false},
+			"no metadata bytes": {func(n *transcriptv1.ArchivedNode) { n.Erasure.MetadataBytes = 0 }, "erasure.metadata_bytes", false},
+			"much metadata":     {func(n *transcriptv1.ArchivedNode) { n.Erasure.MetadataBytes = 1 << 30 }, "erasure.metadata_bytes", false},
+			"an outcome":        {func(n *transcriptv1.ArchivedNode) { n.Erasure.Outcome = 256 }, "erasure.outcome", false},
+			"a variable without a name": {func(n *transcriptv1.ArchivedNode) {
+				n.Erasure.Variables[0].Name = ""
+			}, "erasure.variables[0].name", false},
+			"variables out of order": {func(n *transcriptv1.ArchivedNode) {
+				n.Erasure.Variables[0], n.Erasure.Variables[1] = n.Erasure.Variables[1], n.Erasure.Variables[0]
+			}, "erasure.variables[1].name", false},
+			"other roles": {func(n *transcriptv1.ArchivedNode) {
+				n.Payload = canonical.EncodePayload(canonical.Erased([]*Message{user("x"), user("y"), user("z")}))
+			}, "payload", true},
+			"another length":       {func(n *transcriptv1.ArchivedNode) { n.Erasure.MessageBytes[1]++ }, "erasure.message_bytes[1]", true},
+			"other metadata bytes": {func(n *transcriptv1.ArchivedNode) { n.Erasure.MetadataBytes++ }, "erasure.metadata_bytes", true},
+			"other variables":      {func(n *transcriptv1.ArchivedNode) { n.Erasure.Variables[0].Unset = true }, "erasure.variables", true},
+			"another outcome": {func(n *transcriptv1.ArchivedNode) {
+				n.Erasure.Outcome = transcriptv1.RunOutcome_RUN_OUTCOME_REPLIED
+			}, "erasure.outcome", true},
+		} {
+			bad := proto.CloneOf(good)
+			c.spoil(bad)
+			for _, namespace := range []string{"empty", "there"} {
+				if c.there && namespace == "empty" {
+					continue
+				}
+				st := r.refused(r.putArchived(namespace, bad))
+				if !strings.HasPrefix(st, "nodes[0]."+c.field) {
+					r.Errorf("%s, in %s: the field is %q, want %s", what, namespace, st, c.field)
+				}
+			}
+			r.sameNodes("nodes behind "+what, r.archivedNodes("there"), with)
+			equal(r, "nodes put by "+what, len(r.archivedNodes("empty")), 0)
+		}
+		plain := proto.CloneOf(with[0])
+		e := canonical.Envelope{PayloadDigest: [32]byte{1}}
+		plain.Envelope, plain.Metadata, plain.Salt, plain.Payload, plain.Erasure = canonical.AppendEnvelope(nil, e), nil, nil, good.Payload, proto.CloneOf(good.Erasure)
+		equal(r, "the field of an erasure that tells more than the envelope", r.refused(r.putArchived("empty", plain)), "nodes[0].erasure.metadata_bytes")
+	})
+}
