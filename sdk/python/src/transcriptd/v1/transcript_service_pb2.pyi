@@ -385,7 +385,7 @@ class PutArchivedNodesRequest(_message.Message):
     def __init__(self, namespace: _Optional[str] = ..., nodes: _Optional[_Iterable[_Union[ArchivedNode, _Mapping]]] = ...) -> None: ...
 
 class ArchivedNode(_message.Message):
-    __slots__ = ("envelope", "payload", "metadata", "salt", "first_put_at", "notes", "copies")
+    __slots__ = ("envelope", "payload", "metadata", "salt", "first_put_at", "notes", "copies", "erasure")
     ENVELOPE_FIELD_NUMBER: _ClassVar[int]
     PAYLOAD_FIELD_NUMBER: _ClassVar[int]
     METADATA_FIELD_NUMBER: _ClassVar[int]
@@ -393,6 +393,7 @@ class ArchivedNode(_message.Message):
     FIRST_PUT_AT_FIELD_NUMBER: _ClassVar[int]
     NOTES_FIELD_NUMBER: _ClassVar[int]
     COPIES_FIELD_NUMBER: _ClassVar[int]
+    ERASURE_FIELD_NUMBER: _ClassVar[int]
     envelope: bytes
     payload: bytes
     metadata: bytes
@@ -400,7 +401,32 @@ class ArchivedNode(_message.Message):
     first_put_at: _timestamp_pb2.Timestamp
     notes: _containers.RepeatedCompositeFieldContainer[MessageNote]
     copies: CompactionCopies
-    def __init__(self, envelope: _Optional[bytes] = ..., payload: _Optional[bytes] = ..., metadata: _Optional[bytes] = ..., salt: _Optional[bytes] = ..., first_put_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., notes: _Optional[_Iterable[_Union[MessageNote, _Mapping]]] = ..., copies: _Optional[_Union[CompactionCopies, _Mapping]] = ...) -> None: ...
+    erasure: ArchivedErasure
+    def __init__(self, envelope: _Optional[bytes] = ..., payload: _Optional[bytes] = ..., metadata: _Optional[bytes] = ..., salt: _Optional[bytes] = ..., first_put_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., notes: _Optional[_Iterable[_Union[MessageNote, _Mapping]]] = ..., copies: _Optional[_Union[CompactionCopies, _Mapping]] = ..., erasure: _Optional[_Union[ArchivedErasure, _Mapping]] = ...) -> None: ...
+
+class ArchivedErasure(_message.Message):
+    __slots__ = ("message_bytes", "metadata_bytes", "variables", "outcome", "receipt")
+    MESSAGE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    METADATA_BYTES_FIELD_NUMBER: _ClassVar[int]
+    VARIABLES_FIELD_NUMBER: _ClassVar[int]
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    RECEIPT_FIELD_NUMBER: _ClassVar[int]
+    message_bytes: _containers.RepeatedScalarFieldContainer[int]
+    metadata_bytes: int
+    variables: _containers.RepeatedCompositeFieldContainer[ErasedVariable]
+    outcome: RunOutcome
+    receipt: bytes
+    def __init__(self, message_bytes: _Optional[_Iterable[int]] = ..., metadata_bytes: _Optional[int] = ..., variables: _Optional[_Iterable[_Union[ErasedVariable, _Mapping]]] = ..., outcome: _Optional[_Union[RunOutcome, str]] = ..., receipt: _Optional[bytes] = ...) -> None: ...
+
+class ErasedVariable(_message.Message):
+    __slots__ = ("name", "declared", "unset")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    DECLARED_FIELD_NUMBER: _ClassVar[int]
+    UNSET_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    declared: bool
+    unset: bool
+    def __init__(self, name: _Optional[str] = ..., declared: bool = ..., unset: bool = ...) -> None: ...
 
 class PutArchivedNodesResponse(_message.Message):
     __slots__ = ("nodes",)
@@ -878,7 +904,7 @@ class GetNodeRequest(_message.Message):
     def __init__(self, namespace: _Optional[str] = ..., node: _Optional[_Union[NodeRef, _Mapping]] = ..., omit_messages: bool = ...) -> None: ...
 
 class GetNodeResponse(_message.Message):
-    __slots__ = ("messages", "info", "metadata", "first_put_at", "counters", "ancestors", "aliases", "roles", "has_more_aliases", "copies")
+    __slots__ = ("messages", "info", "metadata", "first_put_at", "counters", "ancestors", "aliases", "roles", "has_more_aliases", "copies", "erasure")
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
     INFO_FIELD_NUMBER: _ClassVar[int]
     METADATA_FIELD_NUMBER: _ClassVar[int]
@@ -889,6 +915,7 @@ class GetNodeResponse(_message.Message):
     ROLES_FIELD_NUMBER: _ClassVar[int]
     HAS_MORE_ALIASES_FIELD_NUMBER: _ClassVar[int]
     COPIES_FIELD_NUMBER: _ClassVar[int]
+    ERASURE_FIELD_NUMBER: _ClassVar[int]
     messages: _containers.RepeatedCompositeFieldContainer[_message_pb2.Message]
     info: NodeInfo
     metadata: _node_pb2.Metadata
@@ -899,7 +926,8 @@ class GetNodeResponse(_message.Message):
     roles: _containers.RepeatedScalarFieldContainer[_message_pb2.Role]
     has_more_aliases: bool
     copies: CompactionCopies
-    def __init__(self, messages: _Optional[_Iterable[_Union[_message_pb2.Message, _Mapping]]] = ..., info: _Optional[_Union[NodeInfo, _Mapping]] = ..., metadata: _Optional[_Union[_node_pb2.Metadata, _Mapping]] = ..., first_put_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., counters: _Optional[_Union[ChainCounters, _Mapping]] = ..., ancestors: _Optional[int] = ..., aliases: _Optional[_Iterable[str]] = ..., roles: _Optional[_Iterable[_Union[_message_pb2.Role, str]]] = ..., has_more_aliases: bool = ..., copies: _Optional[_Union[CompactionCopies, _Mapping]] = ...) -> None: ...
+    erasure: ArchivedErasure
+    def __init__(self, messages: _Optional[_Iterable[_Union[_message_pb2.Message, _Mapping]]] = ..., info: _Optional[_Union[NodeInfo, _Mapping]] = ..., metadata: _Optional[_Union[_node_pb2.Metadata, _Mapping]] = ..., first_put_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., counters: _Optional[_Union[ChainCounters, _Mapping]] = ..., ancestors: _Optional[int] = ..., aliases: _Optional[_Iterable[str]] = ..., roles: _Optional[_Iterable[_Union[_message_pb2.Role, str]]] = ..., has_more_aliases: bool = ..., copies: _Optional[_Union[CompactionCopies, _Mapping]] = ..., erasure: _Optional[_Union[ArchivedErasure, _Mapping]] = ...) -> None: ...
 
 class CompactionCopies(_message.Message):
     __slots__ = ("copied_from", "loop_begins", "last_loop")
