@@ -65,7 +65,9 @@ func (s *Store) startPurges(o *Options) {
 	var ctx context.Context
 	ctx, p.stop = context.WithCancel(context.Background())
 	s.purger = p
-	p.tell()
+	if s.source.Header.Load().Has(layout.FeaturePurges) {
+		p.tell()
+	}
 	go p.run(ctx)
 }
 

@@ -490,6 +490,7 @@ func TestPurgeOfANamespace(t *testing.T) {
 		}
 		o.noPurges = false
 		s.startPurges(&o)
+		s.purger.tell()
 		waitFor(t, func() bool { sum, err := s.Purging(t.Context()); return err == nil && sum == chainstore.Purging{} })
 		mustBeSilent(t, s, nil)
 		for key := range allRows(t, s) {
