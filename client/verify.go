@@ -82,7 +82,7 @@ func (v *verifier) node(info *transcriptv1.NodeInfo, payload []byte) error {
 	if v.part || v.view == transcriptv1.View_VIEW_CONVERSATION {
 		return nil // its nodes are not next to each other, and what was cut is the server's
 	}
-	part := !verbatim(info) && v.doubted() && info.NodeId == v.came
+	part := !verbatim(info) && (v.doubted() || erased(info)) && info.NodeId == v.came
 	if !part {
 		if err := v.link(info); err != nil {
 			return err

@@ -256,7 +256,7 @@ func joined(frames []*transcriptv1.StreamAssembleResponse) *transcriptv1.Assembl
 	first, last := frames[0], frames[len(frames)-1]
 	r := &transcriptv1.AssembleResponse{
 		HeadId: first.GetHeadId(), BaseId: first.GetBaseId(), Etag: first.GetEtag(), NotModified: first.GetNotModified(),
-		Counters: first.GetCounters(), Begin: first.GetBegin(), HasMoreBefore: first.GetHasMoreBefore(), Report: last.GetReport(),
+		Counters: first.GetCounters(), Begin: first.GetBegin(), HasMoreBefore: first.GetHasMoreBefore(), Erasures: first.GetErasures(), Report: last.GetReport(),
 	}
 	for _, f := range frames {
 		r.Messages, r.Nodes = append(r.Messages, f.GetMessages()...), append(r.Nodes, f.GetNodes()...)
@@ -267,7 +267,7 @@ func joined(frames []*transcriptv1.StreamAssembleResponse) *transcriptv1.Assembl
 // streamRequest asks a stream for what a request of Assemble asks for.
 func streamRequest(r *transcriptv1.AssembleRequest) *transcriptv1.StreamAssembleRequest {
 	return &transcriptv1.StreamAssembleRequest{
-		Head: r.GetHead(), View: r.GetView(), AfterId: r.GetAfterId(), IfNoneMatch: r.GetIfNoneMatch(), NodeDetail: r.GetNodeDetail(),
+		Head: r.GetHead(), View: r.GetView(), AfterId: r.GetAfterId(), AfterErasures: r.GetAfterErasures(), IfNoneMatch: r.GetIfNoneMatch(), NodeDetail: r.GetNodeDetail(),
 		Policy: r.GetPolicy(), CondenseLast: r.GetCondenseLast(), NodeFacts: r.GetNodeFacts(), LastMessages: r.GetLastMessages(),
 		LastBytes: r.GetLastBytes(), Before: r.GetBefore(),
 	}

@@ -123,6 +123,11 @@ func (c *chain) view(r *transcriptv1.AssembleRequest) *transcriptv1.AssembleResp
 	if r.Head == nil {
 		r.Head = byID(c.head())
 	}
+	if r.AfterId != "" && r.AfterErasures == 0 { // other checks erase
+		now, err := c.p.Assemble(c.p.ctx, &transcriptv1.AssembleRequest{Namespace: r.Namespace, Head: r.Head, LastMessages: 1})
+		c.p.ok(err, "Assemble")
+		r.AfterErasures = now.GetErasures()
+	}
 	reply, err := c.p.Assemble(c.p.ctx, r)
 	c.p.ok(err, "Assemble")
 	return reply

@@ -560,36 +560,36 @@ func (w *asking) views() []storeCalls {
 		envelopes = transcriptv1.NodeDetail_NODE_DETAIL_ENVELOPES
 	)
 	return []storeCalls{
-		{"Assemble", "not modified", 1, "", assemble(&Assemble{Head: byAlias("chat"), View: full, IfNoneMatch: etag})},
-		{"Assemble", "full", 2, "", assemble(&Assemble{Head: byAlias("chat"), View: full})},
-		{"Assemble", "full, what came after", 2, "", assemble(&Assemble{Head: byAlias("chat"), View: full, AfterId: before})},
-		{"Assemble", "full, nothing came after", 2, "", assemble(&Assemble{Head: byAlias("chat"), View: full, AfterId: after})},
-		{"Assemble", "effective", 2, "", assemble(&Assemble{Head: byAlias("chat")})},
-		{"Assemble", "effective, facts of nodes", 2, "", assemble(&Assemble{
+		{"Assemble", "not modified", 2, "", assemble(&Assemble{Head: byAlias("chat"), View: full, IfNoneMatch: etag})},
+		{"Assemble", "full", 3, "", assemble(&Assemble{Head: byAlias("chat"), View: full})},
+		{"Assemble", "full, what came after", 3, "", assemble(&Assemble{Head: byAlias("chat"), View: full, AfterId: before})},
+		{"Assemble", "full, nothing came after", 3, "", assemble(&Assemble{Head: byAlias("chat"), View: full, AfterId: after})},
+		{"Assemble", "effective", 3, "", assemble(&Assemble{Head: byAlias("chat")})},
+		{"Assemble", "effective, facts of nodes", 3, "", assemble(&Assemble{
 			Head: byAlias("chat"), NodeDetail: ids, NodeFacts: &NodeFacts{MetadataKeys: []string{"message_id"}},
 		})},
-		{"Assemble", "the last 20 messages", 3, "where they begin is found by headers", assemble(&Assemble{Head: byAlias("chat"), LastMessages: 20})},
-		{"Assemble", "the last 20 before a place, in full", 3, "where they begin is found by headers", assemble(&Assemble{
+		{"Assemble", "the last 20 messages", 4, "where they begin is found by headers", assemble(&Assemble{Head: byAlias("chat"), LastMessages: 20})},
+		{"Assemble", "the last 20 before a place, in full", 4, "where they begin is found by headers", assemble(&Assemble{
 			Head: byAlias("chat"), View: full, LastMessages: 20, Before: &transcriptv1.MessagePlace{NodeId: w.call},
 		})},
-		{"Assemble", "effective, compacted", 2, "", assemble(&Assemble{Head: byAlias("compacted")})},
-		{"Assemble", "effective, compacted since", 2, "", assemble(&Assemble{Head: byAlias("lines"), AfterId: w.before})},
-		{"Assemble", "conversation, everything", 3, planned, assemble(&Assemble{Head: byAlias("chat"), View: conversation, Policy: byLoops(0)})},
-		{"Assemble", "conversation, a window by bytes", 3, planned, assemble(&Assemble{Head: byAlias("chat"), View: conversation, Policy: byBytes(1000)})},
-		{"Assemble", "conversation, a window by loops", 4, planned + ", " + started, assemble(&Assemble{Head: byAlias("chat"), View: conversation, Policy: byLoops(10)})},
-		{"Assemble", "conversation, lines of copies", 4, planned + "; where what became lines was put", assemble(&Assemble{Head: byAlias("lines"), View: conversation, Policy: lines()})},
-		{"Assemble", "full, envelopes, five compactions", 3, linked, assemble(&Assemble{
+		{"Assemble", "effective, compacted", 3, "", assemble(&Assemble{Head: byAlias("compacted")})},
+		{"Assemble", "effective, compacted since", 3, "", assemble(&Assemble{Head: byAlias("lines"), AfterId: w.before})},
+		{"Assemble", "conversation, everything", 4, planned, assemble(&Assemble{Head: byAlias("chat"), View: conversation, Policy: byLoops(0)})},
+		{"Assemble", "conversation, a window by bytes", 4, planned, assemble(&Assemble{Head: byAlias("chat"), View: conversation, Policy: byBytes(1000)})},
+		{"Assemble", "conversation, a window by loops", 5, planned + ", " + started, assemble(&Assemble{Head: byAlias("chat"), View: conversation, Policy: byLoops(10)})},
+		{"Assemble", "conversation, lines of copies", 5, planned + "; where what became lines was put", assemble(&Assemble{Head: byAlias("lines"), View: conversation, Policy: lines()})},
+		{"Assemble", "full, envelopes, five compactions", 4, linked, assemble(&Assemble{
 			Head: byAlias("compacted"), View: full, NodeDetail: envelopes,
 		})},
-		{"Assemble", "effective, envelopes, compacted", 3, linked, assemble(&Assemble{Head: byAlias("compacted"), NodeDetail: envelopes})},
-		{"Assemble", "conversation, a window by loops, envelopes", 5, planned + ", " + started + "; " + linked, assemble(&Assemble{
+		{"Assemble", "effective, envelopes, compacted", 4, linked, assemble(&Assemble{Head: byAlias("compacted"), NodeDetail: envelopes})},
+		{"Assemble", "conversation, a window by loops, envelopes", 6, planned + ", " + started + "; " + linked, assemble(&Assemble{
 			Head: byAlias("chat"), View: conversation, Policy: byLoops(10), NodeDetail: envelopes,
 		})},
-		{"StreamAssemble", "effective, envelopes, compacted", 4, "one for each span; " + linked, stream(&transcriptv1.StreamAssembleRequest{
+		{"StreamAssemble", "effective, envelopes, compacted", 5, "one for each span; " + linked, stream(&transcriptv1.StreamAssembleRequest{
 			Head: byAlias("compacted"), NodeDetail: envelopes,
 		})},
-		{"StreamAssemble", "one batch", 2, "", stream(&transcriptv1.StreamAssembleRequest{Head: byAlias("chat"), View: full})},
-		{"StreamAssemble", "1.4 MB in parts of 256 KiB", 8, "one for each batch", stream(&transcriptv1.StreamAssembleRequest{Head: byAlias("large"), View: full})},
+		{"StreamAssemble", "one batch", 3, "", stream(&transcriptv1.StreamAssembleRequest{Head: byAlias("chat"), View: full})},
+		{"StreamAssemble", "1.4 MB in parts of 256 KiB", 9, "one for each batch", stream(&transcriptv1.StreamAssembleRequest{Head: byAlias("large"), View: full})},
 	}
 }
 
