@@ -84,7 +84,7 @@ func scrub(m protoreflect.Message) {
 	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		switch {
 		case f.Message() != nil && f.Message().FullName() == "google.protobuf.Timestamp", strings.HasSuffix(string(f.Name()), "token"),
-			slices.Contains([]protoreflect.Name{"etag", "store_id", "cursor", "digest", "data"}, f.Name()):
+			slices.Contains([]protoreflect.Name{"etag", "store_id", "receipt_public_key", "cursor", "digest", "data"}, f.Name()):
 			m.Clear(f)
 		case f.IsMap():
 		case f.IsList() && f.Message() != nil:
