@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/transcriptd/transcriptd/canonical"
 )
 
 // Exit codes. Part of the tool's promise to scripts: they never change their meaning.
@@ -116,7 +118,7 @@ func exitCode(err error) int {
 		return exitUnavailable
 	case errors.As(err, &usage), errors.As(err, &input), errors.As(err, &bad):
 		return exitUsage
-	case errors.Is(err, errProblems), errors.Is(err, errAudit), errors.Is(err, errUnexplained):
+	case errors.Is(err, errProblems), errors.Is(err, errAudit), errors.Is(err, errUnexplained), errors.Is(err, errReceipt), errors.Is(err, canonical.ErrReceipt):
 		return exitDamaged
 	}
 	if code := archiveExitCode(err); code != exitOK {

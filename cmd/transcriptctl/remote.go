@@ -147,6 +147,8 @@ func hintFor(e *client.Error) string {
 		return "The server cannot tell callers apart until its file of principals, or the keys of JWTs, can be read; its log has the cause."
 	case client.ErrAuditUnavailable:
 		return "Nothing was changed. The server must be able to write its audit; its log has the cause."
+	case client.ErrSharedRoot:
+		return "Nothing was erased. Give --shared keep to leave such roots alone, or --shared erase to erase them for everybody who begins with the same words."
 	case client.ErrQuotaExceeded:
 		return "Who has the role operate sees quotas with 'transcriptctl stats'. Who has the role admin can raise them with 'transcriptctl namespace set'."
 	case client.ErrRateLimited:

@@ -46,6 +46,8 @@ type commandLine struct {
 	Restore  restoreCommand  `cmd:"" help:"Put what backups have into a store that has nothing."`
 	Verify   verifyCommand   `cmd:"" help:"Recompute every id of the namespace, or of the whole store, and check links and indexes."`
 	Collect  collectCommand  `cmd:"" help:"Delete the nodes that no alias, no history and no grace keeps."`
+	Erase    eraseCommand    `cmd:"" help:"Erase the content of nodes, for good."`
+	Receipt  receiptCommand  `cmd:"" help:"Show and check receipts of nodes that were erased."`
 	Audit    auditCommand    `cmd:"" help:"Verify a server's audit."`
 	Stats    statsCommand    `cmd:"" help:"Tell the size of the namespace."`
 	Health   healthCommand   `cmd:"" help:"Tell whether the server takes calls."`

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/transcriptd/transcriptd/chainstore/memstore"
+)
+
+// TestErase: what is selected goes with --yes alone, each selector finds its own, and receipts are shown and verified.
+func TestErase(t *testing.T) {
+	s := serveStore(t, memstore.New(memstore.Options{}))
+	s.must("put", "--text", "a prompt", "--alias", "me/chat")
+	s.must("put", "--parent", "me/chat", "--text", "my secret", "--alias", "me/chat")
+	s.must("put", "--parent", "me/chat", "--text", "another", "--alias", "me/two")
+	for _, args := range [][]string{
+		{}, {"--yes"}, {"me/chat"}, {"me/chat", "--metadata", "a=b", "--yes"}, {"--metadata", "a=b", "--attribute", "a=b", "--yes"}, {"--metadata", "a", "--yes"},
+		{"me/chat", "--dry-run", "--wait"}, {"me/chat", "--dry-run", "--reference", "x"}, {"me/chat", "--dry-run", "--yes"}, {"me/chat", "--shared", "x", "--yes"},
+	} {
+		if r := s.run(append([]string{"erase"}, args...)...); r.code != exitUsage || r.out != "" {
+			t.Errorf("%q: exit code %d, %q, %q", args, r.code, r.out, r.notes)
+		}
+	}
+	dry := s.must("erase", "me/chat", "--dry-run")
+	for _, want := range []string{"selected", "reached by me/chat\n", "reached by me/two\n", "1 node with 1 message of 17 B would be erased\n"} {
+		if !strings.Contains(dry, want) {
+			t.Errorf("a dry run prints %q, without %q", dry, want)
+		}
+	}
+	if out := s.must("search", "secret", "me/chat"); !strings.Contains(out, "my secret") {
+		t.Errorf("behind a dry run: %q", out)
+	}
+	if r := s.run("erase", "--alias-prefix", "me/", "--yes"); r.code == exitOK || !strings.Contains(r.notes, "--shared") {
+		t.Errorf("a shared root: exit code %d, %q", r.code, r.notes)
+	}
+	if out := s.must("erase", "me/chat", "--reference", "T-1", "--wait", "--yes"); !strings.HasSuffix(out, "1 node with 1 message of 17 B erased\n") {
+		t.Errorf("it prints %q", out)
+	}
+	for what, shown := range map[string]bool{"secret": false, "[erased]": true, "another": true} {
+		if out := s.must("search", what, "me/two"); (out != "") != shown {
+			t.Errorf("a search for %q prints %q", what, out)
+		}
+	}
+	if out := s.must("erase", "--alias-prefix", "me/", "--shared", "keep", "--yes"); !strings.HasSuffix(out, " erased; 1 node erased before; 1 shared root kept\n") {
+		t.Errorf("it prints %q", out)
+	}
+	if out := s.must("erase", "--metadata", "a=b", "--yes") + s.must("erase", "--attribute", "a=b", "--yes"); strings.Count(out, "0 nodes with 0 messages of 0 B erased\n") != 2 {
+		t.Errorf("it prints %q", out)
+	}
+
+	shown := s.must("receipt", "show", "me/chat")
+	if !strings.Contains(shown, "T-1") || strings.Contains(shown, "not yet") {
+		t.Errorf("the receipt: %q", shown)
+	}
+	_, key, _ := strings.Cut(shown, "key")
+	key = strings.TrimSpace(key)
+	if out := s.must("receipt", "verify", "me/chat"); !strings.Contains(out, "verified") || !strings.Contains(out, key) {
+		t.Errorf("it prints %q", out)
+	}
+	file := filepath.Join(t.TempDir(), "receipt.json")
+	kept := s.must("receipt", "show", "me/chat", "--output", "json")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(kept)
+	s.must("receipt", "verify", "--file", file)
+	if out := s.must("receipt", "verify", "--file", file, "--public-key", key, "-o", "json"); !strings.Contains(out, `"verified":true`) {
+		t.Errorf("it prints %q", out)
+	}
+	refused := func(code int, args ...string) {
+		t.Helper()
+		if r := s.run(append([]string{"receipt", "verify"}, args...)...); r.code != code || r.out != "" {
+			t.Errorf("%q: exit code %d, %q, %q", args, r.code, r.out, r.notes)
+		}
+	}
+	refused(exitDamaged, "--file", file, "--public-key", strings.Repeat("ab", 32))
+	refused(exitUsage, "--file", file, "--public-key", "ab")
+	refused(exitUsage)
+	refused(exitUsage, "me/chat", "--file", file)
+	at := strings.Index(kept, `"signature":"`) + len(`"signature":"`)
+	other := "A"
+	if kept[at:at+1] == other {
+		other = "B"
+	}
+	write(kept[:at] + other + kept[at+1:])
+	refused(exitDamaged, "--file", file)
+	write(strings.Replace(kept, `"nodeId":"`, `"nodeId":"0`, 1))
+	refused(exitDamaged, "--file", file)
+	write("no receipt")
+	refused(exitUsage, "--file", file)
+	s.must("put", "--text", "lone", "--alias", "lone")
+	refused(exitNotFound, "lone")
+}
