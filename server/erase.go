@@ -140,7 +140,7 @@ func (s *eraseStream) tell(r *transcriptv1.EraseResponse) error {
 		s.newest = &transcriptv1.EraseResponse{
 			Phase: r.Phase, NodesLookedAt: r.NodesLookedAt, NodesSelected: r.NodesSelected, NodesErased: r.NodesErased, Messages: r.Messages,
 			MessageBytes: r.MessageBytes, Compactions: r.Compactions, AlreadyErased: r.AlreadyErased, SharedRootsKept: r.SharedRootsKept,
-			NodesInFiles: r.NodesInFiles, MoreSpawned: r.MoreSpawned,
+			NodesInFiles: r.NodesInFiles, MoreSpawned: r.MoreSpawned, LabelsErased: r.LabelsErased,
 		}
 	}
 	return reply.SendError(s.out.Context(), err)

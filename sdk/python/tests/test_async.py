@@ -56,6 +56,7 @@ def test_every_call(daemon: Daemon, namespace: str) -> None:
             assert await client.delete_alias("a")
             assert [one.name async for one in client.delete_aliases(all=True)] == ["b"]
             assert [report async for report in client.collect_garbage()][-1].done
+            assert [report async for report in client.erase(alias_prefix="nobody/")][-1].done
 
     asyncio.run(calls())
 

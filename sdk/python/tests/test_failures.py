@@ -433,6 +433,9 @@ BAD: list[tuple[type[Exception], str, Callable[[Client, transcriptd.Thread], Any
     (transcriptd.InvalidFieldError, "replied, stopped", lambda _, t: t.finish("bored")),  # type: ignore[arg-type]
     (TypeError, "stale must be a datetime.timedelta", lambda c, _: list(c.stale_runs(60))),  # type: ignore[arg-type]
     (TypeError, "grace must be a datetime.timedelta", lambda c, _: list(c.collect_garbage(grace=60))),  # type: ignore[arg-type]
+    (ValueError, "exactly one of nodes, alias_prefix", lambda c, _: list(c.erase())),
+    (ValueError, "exactly one of nodes, alias_prefix", lambda c, _: list(c.erase(alias_prefix="a", metadata=("a", "b")))),
+    (ValueError, "metadata must", lambda c, _: list(c.erase(metadata=("", "b")))),
     (ValueError, "max_nodes_per_second must be from 0", lambda c, _: list(c.collect_garbage(max_nodes_per_second=-1))),
     (TypeError, "forget_history must be True or False", lambda c, _: c.delete_alias("a", forget_history=1)),  # type: ignore[arg-type]
 ]

@@ -43,6 +43,7 @@ ASKED: dict[str, Callable[[Client], Any]] = {
     "archived_nodes": lambda c: c.put_archived(v1.ArchivedNode()),
     "backup": lambda c: c.restore(),
     "collection": lambda c: list(c.collect_garbage()),
+    "erase": lambda c: list(c.erase(alias_prefix="a")),
     "delete_aliases": lambda c: list(c.delete_aliases(prefix="a")),
     "get_nodes": lambda c: c.nodes(ID),
     "last_messages": lambda c: c.assemble(transcriptd.by_id(ID), last_messages=1),

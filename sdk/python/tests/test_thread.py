@@ -8,6 +8,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -221,6 +222,39 @@ def test_backup_and_restore(client: Client) -> None:
     archived = v1.ArchiveAlias(name="chat/2", states=[state], revision=3)
     assert [client.restore(archived), client.restore(archived)] == [1, 0]
     assert client.resolve("chat/2").alias.node_id == head
+
+
+def test_erasures(client: Client) -> None:
+    def erases(**how: Any) -> list[str]:
+        *reports, last = client.erase(**how)
+        assert last.done
+        return [node.node_id for report in reports for node in report.nodes if not node.already_erased]
+
+    def put(salt: bytes, **more: Any) -> str:
+        return client.put(transcriptd.user("a secret"), salt=salt, **more).node_id
+
+    one = put(b"0123456789abcdef")
+    two = put(b"0123456789abcdeg", metadata={"subject": "alice"})
+    three = put(b"0123456789abcdeh", aliases=[AliasUpdate("me/1")])
+    shared = client.put(transcriptd.user("a secret")).node_id
+    assert erases(nodes=[one], dry_run=True) == [one]
+    assert erases(nodes=[one], reference="T-1", wait_for_files=True) == [one]
+    assert erases(nodes=[one]) == []
+    assert erases(metadata=("subject", "alice")) == [two]
+    assert erases(attribute=("subject", "alice")) == []
+    assert erases(alias_prefix="me/") == [three]
+    with pytest.raises(transcriptd.SharedRootError):
+        erases(nodes=[shared])
+    assert erases(nodes=[shared], shared_roots=v1.SHARED_ROOTS_KEEP) == []
+    assert erases(nodes=[shared], shared_roots=v1.SHARED_ROOTS_ERASE) == [shared]
+    receipts = client.receipts(one, two)
+    says = v1.ErasureReceipt.FromString(receipts[0].receipt.receipt)
+    info = client.server_info()
+    assert (says.reference, says.node_id.hex(), says.store_id) == ("T-1", one, info.store_id)
+    assert receipts[0].receipt.public_key == info.receipt_public_key
+    lone = client.put(transcriptd.user("lone")).node_id
+    with pytest.raises(transcriptd.NodeNotFoundError):
+        client.receipts(lone)
 
 
 def test_collections(daemon: Daemon, client: Client, namespace: str) -> None:

@@ -12,7 +12,7 @@ export * from "./gen/transcript/v1/transcript_service_pb.js";
 export type { Assembly, PolicyInit, Query } from "./assembly.js";
 export { message, type CallByHand, type MessageByHand } from "./byhand.js";
 export type { CallOptions } from "./call.js";
-export type { Backup, Check, Collection } from "./client/admin.js";
+export type { Backup, Check, Collection, Entry, Erasure } from "./client/admin.js";
 export type { AliasDeletion, AliasRun, AliasScope } from "./client/aliases.js";
 export type { ClientOptions } from "./client/base.js";
 export { Client, type EndedRun, type Turn } from "./client/client.js";

@@ -18,6 +18,8 @@ const METHODS: Readonly<Record<string, string>> = {
   Backup: "backup",
   CollectGarbage: "collection",
   DeleteAliases: "delete_aliases",
+  Erase: "erase",
+  GetReceipts: "erase",
   GetNodes: "get_nodes",
   PutArchivedNodes: "archived_nodes",
   ListNamespaces: "namespaces",

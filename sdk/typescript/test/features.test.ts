@@ -45,6 +45,8 @@ await suite("features", async () => {
     await rejects(client.restore([]), "backup");
     await rejects(client.backup().next(), "backup");
     await rejects(client.collectGarbage().next(), "collection");
+    await rejects(client.erase({ aliasPrefix: "a" }).next(), "erase");
+    await rejects(client.receipts(["0".repeat(64)]), "erase");
     await rejects(client.namespaces().next(), "namespaces");
     await rejects(client.deleteAliases({ prefix: "a/" }).next(), "delete_aliases");
   });

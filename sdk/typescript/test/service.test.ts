@@ -28,6 +28,7 @@ import {
   View,
   type AliasInfo,
   type Collection,
+  type Erasure,
   type Message,
   type Reason,
 } from "../src/index.js";
@@ -274,6 +275,35 @@ await suite("the rest of the service", { concurrency: false }, async () => {
     assert.ok((await all(client.verify({ wholeStore: true }))).at(-1)?.done);
   });
 
+  await test("erasures, and their receipts", async () => {
+    const erases = async (erasure: Erasure): Promise<string[]> => {
+      const reports = await all(client.erase(erasure));
+      assert.equal(reports.at(-1)?.done, true);
+      return reports.flatMap(({ nodes }) => nodes.filter((n) => !n.alreadyErased).map((n) => n.nodeId));
+    };
+    const put = async (salt: string, more: Omit<PutInit, "messages"> = {}): Promise<string> =>
+      (await client.put({ messages: [user("a secret")], salt: new TextEncoder().encode(salt), ...more })).nodeId;
+    const one = await put("0123456789abcdef");
+    const two = await put("0123456789abcdeg", { metadata: { subject: "alice" } });
+    const three = await put("0123456789abcdeh", { aliases: [{ name: "me/1" }] });
+    const { nodeId: shared } = await client.put({ messages: [user("a secret")] });
+    assert.deepEqual(await erases({ nodes: [one], dryRun: true }), [one]);
+    assert.deepEqual(await erases({ nodes: [one], reference: "T-1", waitForFiles: true }), [one]);
+    assert.deepEqual(await erases({ nodes: [one] }), []);
+    assert.deepEqual(await erases({ metadata: { key: "subject", value: "alice" } }), [two]);
+    assert.deepEqual(await erases({ attribute: { key: "subject", value: "alice" } }), []);
+    assert.deepEqual(await erases({ aliasPrefix: "me/" }), [three]);
+    await assert.rejects(erases({ nodes: [shared] }), (error) => isReason(error, "SHARED_ROOT"));
+    assert.deepEqual(await erases({ nodes: [shared], sharedRoots: SharedRoots.KEEP }), []);
+    assert.deepEqual(await erases({ nodes: [shared], sharedRoots: SharedRoots.ERASE }), [shared]);
+    await assert.rejects(erases({}), TypeError);
+    const [receipt] = await client.receipts([one, two]);
+    const { receiptPublicKey } = await client.serverInfo();
+    assert.deepEqual(receipt?.receipt?.publicKey, receiptPublicKey);
+    assert.ok(receipt?.purgedAt);
+    const { nodeId: lone } = await client.put({ messages: [user("lone")] });
+    await assert.rejects(client.receipts([lone]), (error) => isReason(error, "NODE_NOT_FOUND"));
+  });
   await test("collections, and histories that are forgotten", async () => {
     const collect = async (collection: Collection): Promise<bigint | undefined> => {
       const last = (await all(client.collectGarbage({ graceMs: 0, ...collection }))).at(-1);

@@ -369,6 +369,12 @@ class PayloadErasedError(TranscriptError):
     reason, default_code = "PAYLOAD_ERASED", _PRECONDITION
 
 
+class SharedRootError(TranscriptError):
+    """An erasure selects a root without a salt, which all chains have that begin with the same words; nothing was erased."""
+
+    reason, default_code = "SHARED_ROOT", _PRECONDITION
+
+
 class VerificationError(TranscriptError):
     """What the server sent does not hash to the ids that it should have, or does not lead to the head."""
 

@@ -12,6 +12,8 @@ from . import v1
 _METHODS = {
     "Backup": "backup",
     "CollectGarbage": "collection",
+    "Erase": "erase",
+    "GetReceipts": "erase",
     "DeleteAliases": "delete_aliases",
     "GetNodes": "get_nodes",
     "PutArchivedNodes": "archived_nodes",

@@ -21,6 +21,12 @@ import {
   type SetNamespaceResponse,
   type VerifyResponse,
 } from "../gen/transcript/v1/admin_service_pb.js";
+import {
+  EraseRequestSchema,
+  SharedRoots,
+  type EraseResponse,
+  type NodeReceipt,
+} from "../gen/transcript/v1/erasure_pb.js";
 import { repeatableSettings, when } from "../retry.js";
 import { PAGE_SIZE } from "./base.js";
 import { Compactions } from "./compactions.js";
@@ -54,6 +60,32 @@ export interface Collection {
   readonly reclaimSpace?: boolean | undefined;
 }
 
+/** An entry that nodes or messages are selected by: both must be equal. */
+export interface Entry {
+  readonly key: string;
+  readonly value: string;
+}
+
+/** What erase is to erase, and how. One of nodes, aliasPrefix, metadata and attribute is given. */
+export interface Erasure {
+  /** Nodes by their ids. */
+  readonly nodes?: readonly string[] | undefined;
+  /** What aliases reach whose names begin so, and did in their histories, up to the roots. */
+  readonly aliasPrefix?: string | undefined;
+  /** The nodes with this entry. */
+  readonly metadata?: Entry | undefined;
+  /** The nodes that have a message with this attribute in its note. */
+  readonly attribute?: Entry | undefined;
+  /** Tells what would be erased, and erases nothing. */
+  readonly dryRun?: boolean | undefined;
+  /** What becomes of roots without a salt, which all chains have that begin with the same words: without it they are refused. */
+  readonly sharedRoots?: SharedRoots | undefined;
+  /** Stays in the receipts, such as the number of a ticket: no personal data. */
+  readonly reference?: string | undefined;
+  /** Goes on until the content has left the files of the server's store. */
+  readonly waitForFiles?: boolean | undefined;
+}
+
 /** What backup is to write, and how; without any of it all that the Client's namespace has, as fast as it goes. */
 export interface Backup {
   /** Writes every namespace. */
@@ -70,6 +102,23 @@ export interface Backup {
   readonly maxBytesPerSecond?: bigint | undefined;
   /** Says that whoever receives the archive protects it: without it the backup of an encrypted store is refused. */
   readonly plain?: boolean | undefined;
+}
+
+/** The selector of an erasure. */
+function selectorOf({ nodes, aliasPrefix, metadata, attribute }: Erasure): MessageInitShape<typeof EraseRequestSchema>["selector"] {
+  if ([nodes, aliasPrefix, metadata, attribute].filter((given) => given !== undefined).length !== 1) {
+    throw new TypeError("exactly one of nodes, aliasPrefix, metadata and attribute must be given");
+  }
+  if (nodes !== undefined) {
+    return { case: "nodes", value: { ids: [...nodes] } };
+  }
+  if (metadata !== undefined) {
+    return { case: "metadata", value: metadata };
+  }
+  if (attribute !== undefined) {
+    return { case: "attribute", value: attribute };
+  }
+  return { case: "aliasPrefix", value: aliasPrefix ?? "" };
 }
 
 /** The methods for operators. */
@@ -164,6 +213,39 @@ export abstract class Administration extends Compactions {
     if (!done) {
       throw fault("BAD_REPLY", "the collection was not finished");
     }
+  }
+
+  /**
+   * Makes the server erase the content of nodes of the namespace, and of its copies in compaction nodes, and gives its reports as they come. The
+   * nodes stay, with markers. After an error, and after a caller who stops, what was erased stays erased, and another goes on with the rest. Errors:
+   * SHARED_ROOT, where a root without a salt is selected and sharedRoots is not given. A server without the feature "erase" does not have it.
+   */
+  async *erase(erasure: Erasure, options?: CallOptions): AsyncGenerator<EraseResponse, void, undefined> {
+    const request = create(EraseRequestSchema, {
+      namespace: this.namespace,
+      selector: selectorOf(erasure),
+      dryRun: erasure.dryRun ?? false,
+      sharedRoots: erasure.sharedRoots ?? SharedRoots.UNSPECIFIED,
+      reference: erasure.reference ?? "",
+      waitForFiles: erasure.waitForFiles ?? false,
+    });
+    let done = false;
+    for await (const report of this.caller.stream(scopeOf(options), (o) => this.admin.erase(request, o))) {
+      ({ done } = report);
+      yield report;
+    }
+    if (!done) {
+      throw fault("BAD_REPLY", "the erasure was not finished");
+    }
+  }
+
+  /**
+   * Returns the receipts of nodes that were erased, by their ids, at most 1,000: NODE_NOT_FOUND for one that was not. A receipt is signed with the
+   * key that serverInfo tells as receiptPublicKey. A server without the feature "erase" does not have them.
+   */
+  async receipts(nodeIds: readonly string[], options?: CallOptions): Promise<NodeReceipt[]> {
+    const request = { namespace: this.namespace, nodeIds: [...nodeIds] };
+    return (await this.caller.read(scopeOf(options), (o) => this.admin.getReceipts(request, o))).receipts;
   }
 
   /**
