@@ -16,12 +16,14 @@ type broken struct {
 	breaks breaks
 }
 
-// breaks is how: by what it does with a call, with the frames of StreamAssemble, and with the request and the reports of CollectGarbage.
+// breaks is how: by what it does with a call, with the frames of StreamAssemble, and with the requests and the reports of CollectGarbage and Erase.
 type breaks struct {
 	call     func(c *call) error
 	frames   func(f *transcriptv1.StreamAssembleResponse) []*transcriptv1.StreamAssembleResponse
 	collect  func(q *transcriptv1.CollectGarbageRequest)
 	reported func(r *transcriptv1.CollectGarbageResponse)
+	erase    func(q *transcriptv1.EraseRequest)
+	erased   func(r *transcriptv1.EraseResponse)
 }
 
 // call is one that came.
@@ -54,6 +56,9 @@ func (b *broken) NewStream(ctx context.Context, desc *grpc.StreamDesc, method st
 	if err == nil && path.Base(method) == "CollectGarbage" {
 		return &brokenCollection{s, b.breaks}, nil
 	}
+	if err == nil && path.Base(method) == "Erase" {
+		return &brokenErasure{s, b.breaks}, nil
+	}
 	if err != nil || b.breaks.frames == nil || path.Base(method) != "StreamAssemble" {
 		return s, err
 	}
@@ -80,6 +85,30 @@ func (s *brokenCollection) RecvMsg(m any) error {
 	err := s.ClientStream.RecvMsg(m)
 	if err == nil && s.breaks.reported != nil {
 		s.breaks.reported(m.(*transcriptv1.CollectGarbageResponse))
+	}
+	return err
+}
+
+// brokenErasure asks for another erasure than the kit does, and gives other reports than the server's.
+type brokenErasure struct {
+	grpc.ClientStream
+	breaks breaks
+}
+
+// SendMsg implements grpc.ClientStream.
+func (s *brokenErasure) SendMsg(m any) error {
+	q := proto.CloneOf(m.(*transcriptv1.EraseRequest))
+	if s.breaks.erase != nil {
+		s.breaks.erase(q)
+	}
+	return s.ClientStream.SendMsg(q)
+}
+
+// RecvMsg implements grpc.ClientStream.
+func (s *brokenErasure) RecvMsg(m any) error {
+	err := s.ClientStream.RecvMsg(m)
+	if err == nil && s.breaks.erased != nil {
+		s.breaks.erased(m.(*transcriptv1.EraseResponse))
 	}
 	return err
 }

@@ -45,7 +45,7 @@ func TestViolations(t *testing.T) {
 }
 
 func violations() []violation {
-	return slices.Concat(writeViolations(), readViolations(), listViolations(), errorViolations(), collectViolations())
+	return slices.Concat(writeViolations(), readViolations(), listViolations(), errorViolations(), collectViolations(), eraseViolations())
 }
 
 // on breaks calls of one method; others pass.

@@ -4,6 +4,7 @@
  * @packageDocumentation
  */
 export * from "./gen/transcript/v1/admin_service_pb.js";
+export * from "./gen/transcript/v1/erasure_pb.js";
 export * from "./gen/transcript/v1/error_reason_pb.js";
 export * from "./gen/transcript/v1/message_pb.js";
 export * from "./gen/transcript/v1/node_pb.js";

@@ -19,6 +19,7 @@ import {
   mustNotExist,
   policies,
   result,
+  SharedRoots,
   SortOrder,
   system,
   text,
@@ -281,7 +282,7 @@ await suite("the rest of the service", { concurrency: false }, async () => {
       assert.equal(reports.at(-1)?.done, true);
       return reports.flatMap(({ nodes }) => nodes.filter((n) => !n.alreadyErased).map((n) => n.nodeId));
     };
-    const put = async (salt: string, more: Omit<PutInit, "messages"> = {}): Promise<string> =>
+    const put = async (salt: string, more: Partial<Parameters<Client["put"]>[0]> = {}): Promise<string> =>
       (await client.put({ messages: [user("a secret")], salt: new TextEncoder().encode(salt), ...more })).nodeId;
     const one = await put("0123456789abcdef");
     const two = await put("0123456789abcdeg", { metadata: { subject: "alice" } });

@@ -105,7 +105,7 @@ export interface Backup {
 }
 
 /** The selector of an erasure. */
-function selectorOf({ nodes, aliasPrefix, metadata, attribute }: Erasure): MessageInitShape<typeof EraseRequestSchema>["selector"] {
+function selectorOf({ nodes, aliasPrefix, metadata, attribute }: Erasure): NonNullable<MessageInitShape<typeof EraseRequestSchema>["selector"]> {
   if ([nodes, aliasPrefix, metadata, attribute].filter((given) => given !== undefined).length !== 1) {
     throw new TypeError("exactly one of nodes, aliasPrefix, metadata and attribute must be given");
   }

@@ -4,13 +4,18 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from .. import _check, v1
 from ..errors import BadReplyError
 from .calls import PAGE_SIZE, Calls, decoded
 
 _INT64 = 2**63 - 1
+
+
+def _entry(name: str, entry: tuple[str, str]) -> v1.EntrySelector:
+    key, value = entry
+    return v1.EntrySelector(key=_check.text(name, key, empty=False), value=_check.text(name, value))
 
 
 class Admin(Calls):
@@ -111,6 +116,63 @@ class Admin(Calls):
             yield report
         if not done:
             raise BadReplyError("the collection was not finished")
+
+    def erase(
+        self,
+        *,
+        nodes: Iterable[str] | None = None,
+        alias_prefix: str = "",
+        metadata: tuple[str, str] | None = None,
+        attribute: tuple[str, str] | None = None,
+        dry_run: bool = False,
+        shared_roots: v1.SharedRoots = v1.SHARED_ROOTS_UNSPECIFIED,
+        reference: str = "",
+        wait_for_files: bool = False,
+    ) -> Iterator[v1.EraseResponse]:
+        """Makes the server erase the content of nodes of the namespace, and of its copies in compaction nodes, and yields its reports as they
+        come. The nodes stay, with markers. An error ends it, and so does a caller who stops: what was erased stays erased, and another goes on
+        with the rest.
+
+        One selector is given. `nodes`: by their ids. `alias_prefix`: what aliases whose names begin so reach, and did in their histories, up to
+        the roots. `metadata`: the nodes with this entry, a key and a value; `attribute`: those that have a message with it in its note.
+        `dry_run` tells what would be erased, and erases nothing. `shared_roots` says what becomes of roots without a salt, which all chains
+        have that begin with the same words: without it they are refused, SharedRootError. `reference` stays in the receipts, such as the
+        number of a ticket: no personal data. `wait_for_files` goes on until the content has left the files of the server's store. A server
+        without the feature "erase" does not have it.
+        """
+        given = [name for name, value in (("nodes", nodes), ("metadata", metadata), ("attribute", attribute)) if value is not None]
+        if len(given) + (alias_prefix != "") != 1:
+            raise ValueError("exactly one of nodes, alias_prefix, metadata and attribute must be given")
+        request = v1.EraseRequest(
+            namespace=self.namespace,
+            dry_run=_check.flag("dry_run", dry_run),
+            shared_roots=shared_roots,
+            reference=_check.text("reference", reference),
+            wait_for_files=_check.flag("wait_for_files", wait_for_files),
+        )
+        if nodes is not None:
+            request.nodes.ids.extend(_check.node_id("nodes", node) for node in nodes)
+            request.nodes.SetInParent()
+        elif metadata is not None:
+            request.metadata.CopyFrom(_entry("metadata", metadata))
+        elif attribute is not None:
+            request.attribute.CopyFrom(_entry("attribute", attribute))
+        else:
+            request.alias_prefix = _check.text("alias_prefix", alias_prefix)
+        done = False
+        for received in self._stream("Erase", request):
+            report = decoded(received, v1.EraseResponse)
+            done = report.done
+            yield report
+        if not done:
+            raise BadReplyError("the erasure was not finished")
+
+    def receipts(self, *node_ids: str) -> list[v1.NodeReceipt]:
+        """Returns the receipts of nodes that were erased, by their ids, at most 1,000: NodeNotFoundError for one that was not. A receipt is signed
+        with the key that server_info tells as receipt_public_key. A server without the feature "erase" does not have them.
+        """
+        request = v1.GetReceiptsRequest(namespace=self.namespace, node_ids=[_check.node_id("node_ids", node) for node in node_ids])
+        return list((self._read("GetReceipts", request, v1.GetReceiptsResponse)).receipts)
 
     def backup(
         self,
