@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -85,6 +86,7 @@ func newAudited(t *testing.T, store chainstore.Store, options audit.Options) *au
 		"planted-writer-token":   grant("writer", identity.Append, "acme"),
 		"planted-reader-token":   grant("reader", identity.Read, "acme"),
 		"planted-operator-token": grant("operator", identity.Operate, "*"),
+		"planted-eraser-token":   grant("eraser", identity.Erase, "acme"),
 		"planted-admin-token":    grant("admin", identity.Admin, "acme"),
 		"planted-hurried-token":  {Name: "hurried", Rate: identity.Rate{PerSecond: 1e-9, Burst: 1}, Grants: []identity.Grant{{Roles: identity.Read, Namespaces: "*"}}},
 	}}).GRPC()
@@ -107,6 +109,7 @@ func (a *audited) as(name string) context.Context {
 // toldCall is what a line tells of a call.
 type toldCall struct {
 	Principal, Method, Namespace, Scope, Code, Reason, Peer string
+	Selector                                                string
 	DryRun                                                  bool     `json:"dry_run"`
 	Nodes, Aliases                                          []string `json:",omitempty"`
 	NodeCount                                               int      `json:"node_count"`
@@ -338,4 +341,44 @@ func (w *whileCommitting) Commit(ctx context.Context, namespace string, c *chain
 		w.do()
 	}
 	return w.Store.Commit(ctx, namespace, c)
+}
+
+// TestAuditTellsOfErasures: a line has the kind of the selector, the ids and their number, and never what selects; one that was cut after it erased is
+// not told as one that changed nothing.
+func TestAuditTellsOfErasures(t *testing.T) {
+	a := newAudited(t, memstore.New(memstore.Options{}), audit.Options{})
+	put := plantedPut("acme")
+	put.Salt = []byte("planted salt 123")
+	node, err := a.PutNode(a.as("writer"), put)
+	if err != nil {
+		t.Fatal(err)
+	}
+	erase := func(who string, dry bool) error {
+		stream, err := a.admin.Erase(a.as(who), &transcriptv1.EraseRequest{
+			Namespace: "acme", DryRun: dry,
+			Selector: &transcriptv1.EraseRequest_Metadata{Metadata: &transcriptv1.EntrySelector{Key: "planted/key", Value: "planted value"}},
+		})
+		for err == nil {
+			_, err = stream.Recv()
+		}
+		return err
+	}
+	for _, dry := range []bool{true, false} {
+		if err := erase("eraser", dry); !errors.Is(err, io.EOF) {
+			t.Fatal(err)
+		}
+	}
+	if err := erase("admin", false); status.Code(err) != codes.PermissionDenied {
+		t.Errorf("an admin erases: %v", err)
+	}
+	told, text := a.calls()
+	told = told[1:]
+	if len(told) != 3 || told[0].Selector != "metadata" || !told[0].DryRun || told[0].NodeCount != 0 ||
+		told[1].Selector != "metadata" || told[1].DryRun || told[1].NodeCount != 1 || told[1].Nodes[0] != node.NodeId || told[1].Principal != "eraser" ||
+		told[2].Selector != "" || told[2].Code != "PERMISSION_DENIED" {
+		t.Errorf("it tells %+v", told)
+	}
+	if strings.Contains(text, "planted/key") || strings.Contains(text, "planted value") {
+		t.Errorf("it tells what selects: %s", text)
+	}
 }
