@@ -179,6 +179,3 @@ func (s *eraseStream) tellNow() error {
 	}
 	return s.out.Send(s.newest)
 }
-
-// PublicKey is the one that receipts of erasures are checked with, of 32 bytes. It is drawn where the store has none yet.
-func (s *Server) PublicKey(ctx context.Context) ([]byte, error) { return s.receipts.PublicKey(ctx) }

@@ -140,6 +140,11 @@ func TestEraseNodes(t *testing.T) {
 	bothEngines(t, func(r *rig) {
 		ids := r.chain("chat", user("my secret"), calling("read", "c1"), result("c1", "a secret"), assistant("so"))
 		fork := r.put(ids[1], result("c1", "another"))
+		key := func() []byte {
+			return must[*transcriptv1.ServerInfoResponse](r)(r.ServerInfo(r.ctx(), &transcriptv1.ServerInfoRequest{})).ReceiptPublicKey
+		}
+		must[*erasing](r)(r.erasingCall(&Erase{Selector: theNodes(ids[1]), DryRun: true}))
+		equal(r, "the bytes of the key before an erasure", len(key()), 0)
 		got := r.erased(&Erase{Selector: theNodes(ids[1], ids[2]), Reference: "T-1", WaitForFiles: true})
 		equal(r, "the nodes", strings.Join(got.ids(), " "), strings.Join(slices.Sorted(slices.Values(ids[1:3])), " "))
 		equal(r, "the number of nodes", got.NodesErased, 2)
@@ -167,6 +172,10 @@ func TestEraseNodes(t *testing.T) {
 			equal(r, "the store, namespace and reference", says.StoreId+says.Namespace+says.Reference, info.StoreId+"defaultT-1")
 			equal(r, "whether it left the files", one.PurgedAt != nil, true)
 			equal(r, "whether it was erased before", says.ErasedAt.AsTime().After(one.PurgedAt.AsTime()), false)
+		}
+		if other := newRig(r.T, r.store); r.store.Info().Engine == "badger" {
+			again := must[*transcriptv1.ServerInfoResponse](other)(other.ServerInfo(r.ctx(), &transcriptv1.ServerInfoRequest{}))
+			equal(r, "the key as another server of the store tells it", string(again.ReceiptPublicKey), string(key()))
 		}
 		_, err := r.admin.GetReceipts(r.ctx(), &transcriptv1.GetReceiptsRequest{NodeIds: []string{ids[1], ids[0]}})
 		r.fails(err, codes.NotFound, "NODE_NOT_FOUND", "node_ids[1]")

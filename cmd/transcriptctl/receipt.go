@@ -117,7 +117,7 @@ func (c *receiptVerifyCommand) Run(ctx context.Context, s *session) error {
 			return err
 		}
 		if key = info.GetReceiptPublicKey(); len(key) == 0 {
-			return inputf("the server tells no key: give --public-key")
+			return inputf("the store has signed nothing, so the server tells no key: give --public-key")
 		}
 	}
 	says, err := canonical.CheckReceipt(receipt.GetReceipt())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -43,13 +44,26 @@ func (r *Receipts) private(ctx context.Context) (ed25519.PrivateKey, error) {
 	return r.key, nil
 }
 
-// PublicKey is the one that receipts are checked with. Errors are those of the store's SigningKey.
+// signing is the feature of a store that has a key. Earlier programs do not open one that has it.
+const signing = "signing"
+
+// PublicKey is the one that receipts are checked with; nil: the store has none, and none is drawn for that. Errors are those of the store's SigningKey.
 func (r *Receipts) PublicKey(ctx context.Context) ([]byte, error) {
+	if !r.drawn() {
+		return nil, nil
+	}
 	key, err := r.private(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return key[len(key)-ed25519.PublicKeySize:], nil
+}
+
+// drawn tells whether the store has a key.
+func (r *Receipts) drawn() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.key != nil || slices.Contains(r.store.Info().Features, signing)
 }
 
 // make makes the receipt of a node, as it is kept.
