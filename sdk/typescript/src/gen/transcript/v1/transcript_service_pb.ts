@@ -5146,7 +5146,7 @@ export type ServerInfoResponse = Message<"transcript.v1.ServerInfoResponse"> & {
 
   /**
    * The Ed25519 public key with which the store signs receipts of erased nodes: 32 bytes. Always the same for a store.
-   * Empty: the store has none yet and cannot be written to.
+   * Empty: the store has erased nothing yet. It makes its key with the first Erase.
    *
    * @generated from field: bytes receipt_public_key = 7;
    */
