@@ -131,14 +131,14 @@ func receiptsSigned(p *probe) {
 	r, err := p.admin.GetReceipts(p.ctx, &transcriptv1.GetReceiptsRequest{Namespace: p.namespace, NodeIds: ids})
 	p.ok(err, "GetReceipts")
 	is(p, "receipts", len(r.GetReceipts()), len(ids))
+	info, err := p.ServerInfo(p.ctx, &transcriptv1.ServerInfoRequest{}) // the key is drawn with the first erasure
+	p.ok(err, "ServerInfo")
 	for i, one := range r.GetReceipts() {
 		says, err := canonical.CheckReceipt(one.GetReceipt())
 		p.holds(err == nil, "a receipt that its key has signed: %v", err)
 		is(p, "the node", hex.EncodeToString(says.GetNodeId()), ids[i])
 		is(p, "namespace and reference", []string{says.GetNamespace(), says.GetReference()}, []string{p.namespace, "T-1"})
-		if p.kit.info != nil {
-			p.holds(bytes.Equal(one.GetReceipt().GetPublicKey(), p.kit.info.GetReceiptPublicKey()), "the key that ServerInfo tells")
-		}
+		p.holds(bytes.Equal(one.GetReceipt().GetPublicKey(), info.GetReceiptPublicKey()), "the key that ServerInfo tells")
 		p.holds(one.GetPurgedAt() != nil, "a time at which the content had left the files")
 	}
 	lone := p.node("", p.user())
