@@ -33,6 +33,16 @@ type Collection struct {
 	Grace int64
 	// NodesPerSecond bounds what is deleted, on average; 0: nothing does, but for a pause after each commit.
 	NodesPerSecond int64
+	// May, if not nil, is asked before each commit that deletes nodes, while nobody has a Hold: its error ends the Collect.
+	May func(ctx context.Context) error
+}
+
+// Permit asks May.
+func (c *Collection) Permit(ctx context.Context) error {
+	if c.May == nil {
+		return nil
+	}
+	return c.May(ctx)
 }
 
 // Cutoff is the time in milliseconds since the epoch, from which on a noted put keeps a node.

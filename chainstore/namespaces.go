@@ -17,6 +17,12 @@ type NamespaceKeeper interface {
 	// then. A change that leaves settings as they are keeps their revision, but for the first one. Every Commit that begins after it
 	// returned is judged by them. Errors: ErrSettingsChanged, and those of Commit from ErrTooLarge on.
 	SetSettings(ctx context.Context, namespace string, change SettingsChange) (SettingsNow, error)
+	// DeleteNamespace deletes a namespace with all that it has, receipts and settings too, in one durable commit, once nobody has a Hold
+	// (Collector), and tells whether there was one. When it returns, the name is as one that was never written to, no read that begins shows anything of
+	// what was there, nor does a Chain of before: its methods fail with ErrNodeNotFound, or find nothing. Who writes to the name again begins a namespace
+	// that has nothing to do with it. A collection of it that is under way ends. may, if not nil, is asked just before, while nobody has a Hold: its error
+	// is returned, and nothing is deleted. Other errors: those of Commit from ErrTooLarge on.
+	DeleteNamespace(ctx context.Context, namespace string, may func(ctx context.Context) error) (deleted bool, err error)
 }
 
 // NamespaceQuery asks for names of namespaces: those that begin with Prefix and come behind After, at most Limit.
@@ -30,7 +36,12 @@ type Settings struct {
 	// MaxNodes, MaxMessageBytes and MaxAliases bound what Stats counts: a change that would add to a number and make it higher than its
 	// bound is refused. 0: there is no bound. Not negative.
 	MaxNodes, MaxMessageBytes, MaxAliases int64
+	// Retention says what is to become of aliases, in words that no store reads. At most MaxRetention bytes.
+	Retention string
 }
+
+// MaxRetention is how long Settings.Retention may be. Part of the contract: may only grow.
+const MaxRetention = 64 << 10
 
 // SettingsNow are settings and their revision: that of the last change, from 1; 0 where there was none.
 type SettingsNow struct {

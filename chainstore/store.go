@@ -285,6 +285,15 @@ type AliasReader interface {
 	// AliasHistory returns the states of an alias, the present one first: at most MaxHistory, those that ended longer ago
 	// than MaxHistoryAge, and those that are forgotten, left out. ErrAliasNotFound for a name that never was set, or is forgotten.
 	AliasHistory(ctx context.Context, namespace, name string) ([]AliasState, error)
+	// DeletedAliases returns the names with a prefix that were deleted and are not forgotten, those behind one, in the order of their bytes, at
+	// most limit, and where to go on: "" at the end. A page may be short, or empty, before the end: it ends where it has looked at AliasReach rows.
+	DeletedAliases(ctx context.Context, namespace, prefix, after string, limit int) (page []DeletedAlias, next string, err error)
+}
+
+// DeletedAlias is an alias that was deleted. Revision is that of the deletion; At is when it was, in milliseconds since the epoch.
+type DeletedAlias struct {
+	Name         string
+	Revision, At int64
 }
 
 // Alias is an alias and the head it points to.

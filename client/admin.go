@@ -39,6 +39,15 @@ func (c *Client) SetNamespace(ctx context.Context, settings *transcriptv1.Namesp
 	return res, err
 }
 
+// DeleteNamespace deletes the namespace of the Client with all that it has, receipts and settings too, and tells whether there was one. confirm must
+// be its name, "default" where the Client has none. The caller needs the roles admin and erase; ErrLegalHold, where there is a hold. A call whose reply
+// is lost is not repeated: somebody may have begun the namespace anew. A server without the feature "delete_namespace" does not have it.
+func (c *Client) DeleteNamespace(ctx context.Context, confirm string) (deleted bool, err error) {
+	req := &transcriptv1.DeleteNamespaceRequest{Namespace: c.options.namespace, Confirm: confirm}
+	res, _, err := call(ctx, c, when(false), c.admin.DeleteNamespace, req)
+	return res.GetDeleted(), err
+}
+
 // Check is what Verify is to check, and how. The zero Check is all of the Client's namespace, as fast as it goes.
 type Check struct {
 	// WholeStore checks every namespace, and what is the store's own: its files, the names of namespaces, and rows that no namespace

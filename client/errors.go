@@ -129,6 +129,7 @@ const (
 	ErrQuotaExceeded       = Reason(transcriptv1.ErrorReason_ERROR_REASON_QUOTA_EXCEEDED)
 	ErrRateLimited         = Reason(transcriptv1.ErrorReason_ERROR_REASON_RATE_LIMITED)
 	ErrPayloadErased       = Reason(transcriptv1.ErrorReason_ERROR_REASON_PAYLOAD_ERASED)
+	ErrLegalHold           = Reason(transcriptv1.ErrorReason_ERROR_REASON_LEGAL_HOLD)
 	ErrSharedRoot          = Reason(transcriptv1.ErrorReason_ERROR_REASON_SHARED_ROOT)
 )
 

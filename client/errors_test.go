@@ -21,7 +21,7 @@ func TestEveryReasonHasASentinel(t *testing.T) {
 		ErrNotAnAncestor, ErrUseStreamAssemble, ErrDiskFull, ErrTooManyFiles, ErrOverloaded, ErrNodeCorrupt, ErrDraining, ErrStoreFailed,
 		ErrCancelled, ErrDeadlineExceeded, ErrInternal, ErrInvalidPattern, ErrOpenToolCalls, ErrToolCallNotFound,
 		ErrCompactionTooLarge, ErrNotInView, ErrAlreadyCovered, ErrUnauthenticated, ErrPermissionDenied,
-		ErrIdentityUnavailable, ErrAuditUnavailable, ErrQuotaExceeded, ErrRateLimited, ErrErasedMeanwhile, ErrPayloadErased, ErrSharedRoot,
+		ErrIdentityUnavailable, ErrAuditUnavailable, ErrQuotaExceeded, ErrRateLimited, ErrErasedMeanwhile, ErrPayloadErased, ErrLegalHold, ErrSharedRoot,
 	}
 	have := map[Reason]bool{0: true}
 	for _, s := range sentinels {

@@ -87,6 +87,9 @@ func methods() map[string]func(context.Context, *Client, *Thread) error {
 		"Client.Stats":    func(ctx context.Context, c *Client, _ *Thread) error { return second(c.Stats(ctx)) },
 		"Client.Supports": func(ctx context.Context, c *Client, _ *Thread) error { return second(c.Supports(ctx, "presets")) },
 		"Client.Backup":   func(ctx context.Context, c *Client, _ *Thread) error { return last(c.Backup(ctx, Backup{})) },
+		"Client.DeleteNamespace": func(ctx context.Context, c *Client, _ *Thread) error {
+			return second(c.DeleteNamespace(ctx, "default"))
+		},
 		"Client.CollectGarbage": func(ctx context.Context, c *Client, _ *Thread) error {
 			return last(c.CollectGarbage(ctx, Collection{}))
 		},

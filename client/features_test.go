@@ -31,12 +31,17 @@ func asked(ctx context.Context, c *Client) map[string]func() error {
 		"alias_deletes":   func() error { _, err := c.SetAliases(ctx, AliasMove{Name: "a", Delete: true}); return err },
 		"alias_order":     func() error { return first(c.Aliases(ctx, AliasesUnder("a").Reversed())) },
 		"alias_revisions": func() error { _, err := c.DeleteAlias(ctx, "a", RevisionIs(1)); return err },
-		"collection":      func() error { return first(c.CollectGarbage(ctx, Collection{})) },
-		"delete_aliases":  func() error { return first(c.DeleteAliases(ctx, AliasDeletion{Prefix: "a"})) },
-		"erase":           func() error { _, err := c.Receipts(ctx, id); return err },
-		"get_nodes":       func() error { _, err := c.Nodes(ctx, id); return err },
-		"last_messages":   func() error { _, err := c.Assemble(ctx, ByID(id), Query{LastMessages: 1}); return err },
-		"namespaces":      func() error { return first(c.Namespaces(ctx)) },
+		"namespaces, retention": func() error {
+			_, err := c.SetNamespace(ctx, &transcriptv1.NamespaceSettings{Retention: []*transcriptv1.RetentionRule{{LegalHold: true}}}, nil)
+			return err
+		},
+		"delete_namespace": func() error { _, err := c.DeleteNamespace(ctx, "default"); return err },
+		"collection":       func() error { return first(c.CollectGarbage(ctx, Collection{})) },
+		"delete_aliases":   func() error { return first(c.DeleteAliases(ctx, AliasDeletion{Prefix: "a"})) },
+		"erase":            func() error { _, err := c.Receipts(ctx, id); return err },
+		"get_nodes":        func() error { _, err := c.Nodes(ctx, id); return err },
+		"last_messages":    func() error { _, err := c.Assemble(ctx, ByID(id), Query{LastMessages: 1}); return err },
+		"namespaces":       func() error { return first(c.Namespaces(ctx)) },
 		"note_costs": func() error {
 			_, err := c.Put(ctx, Node{Messages: []*transcriptv1.Message{User("hi")}, Notes: []*transcriptv1.MessageNote{{Model: "m"}}})
 			return err

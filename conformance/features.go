@@ -13,7 +13,9 @@ var needs = []struct{ id, feature string }{
 	{"list-aliases/prefix", "alias_order"}, {"revision/", "alias_revisions"}, {"get-nodes/", "get_nodes"}, {"put-archived-nodes/", "archived_nodes"}, {"end-of-view/", "last_messages"},
 	{"list-namespaces/", "namespaces"}, {"set-namespace/", "namespaces"},
 	{"identity/notes", "note_costs"}, {"limits/notes", "note_costs"}, {"views/opaque", "opaque_parts"}, {"limits/opaque", "opaque_parts"},
-	{"views/", "presets"}, {"verify/goes-on", "verify_cursor"}, {"backup/", "backup"}, {"restore/", "backup"}, {"collect-garbage/", "collection"}, {"erase/", "erase"}, {"get-receipts/", "erase"},
+	{"views/", "presets"}, {"verify/goes-on", "verify_cursor"}, {"backup/", "backup"}, {"restore/", "backup"}, {"put-archived-nodes/erased", "erase"}, {"collect-garbage/", "collection"}, {"erase/", "erase"}, {"get-receipts/", "erase"},
+	{"set-namespace/retention", "retention"}, {"set-namespace/hold", "retention"}, {"set-namespace/hold", "delete_namespace"}, {"set-namespace/hold", "collection"},
+	{"delete-namespace/", "delete_namespace"},
 	{"delete-alias/forgets", "collection"}, {"delete-aliases/forgets", "collection"},
 }
 

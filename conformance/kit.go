@@ -35,7 +35,7 @@ func Checks() []Check {
 		identityChecks(), refusedChecks(), putNodeChecks(), putNodesChecks(), archivedChecks(), aliasChecks(), deleteAliasesChecks(), revisionChecks(), listAliasesChecks(),
 		historyChecks(), nodeChecks(), viewChecks(), promiseChecks(), assembleChecks(), endOfViewChecks(), streamChecks(),
 		compactChecks(), loopChecks(), recallChecks(), searchChecks(), replayChecks(), describeChecks(), limitChecks(), tokenChecks(),
-		namespaceChecks(), errorChecks(), protocolChecks(), adminChecks(), settingsChecks(),
+		namespaceChecks(), errorChecks(), protocolChecks(), adminChecks(), settingsChecks(), retentionChecks(),
 	)
 }
 

@@ -24,7 +24,7 @@ var codeOf = map[string]codes.Code{
 	"NOT_AN_ANCESTOR": codes.FailedPrecondition, "NOT_IN_VIEW": codes.FailedPrecondition, "OPEN_TOOL_CALLS": codes.FailedPrecondition,
 	"ALREADY_COVERED": codes.FailedPrecondition, "USE_STREAM_ASSEMBLE": codes.ResourceExhausted,
 	"UNAUTHENTICATED": codes.Unauthenticated, "PERMISSION_DENIED": codes.PermissionDenied, "QUOTA_EXCEEDED": codes.ResourceExhausted,
-	"RATE_LIMITED": codes.ResourceExhausted, "PAYLOAD_ERASED": codes.FailedPrecondition, "SHARED_ROOT": codes.FailedPrecondition,
+	"RATE_LIMITED": codes.ResourceExhausted, "PAYLOAD_ERASED": codes.FailedPrecondition, "SHARED_ROOT": codes.FailedPrecondition, "LEGAL_HOLD": codes.FailedPrecondition,
 }
 
 // refused holds that a call was refused for a reason: with its code, with all that every error carries, and without content. With

@@ -155,7 +155,7 @@ var otherwise = map[string]string{
 	"RATE_LIMITED":   "TestRates",
 	"QUOTA_EXCEEDED": "TestQuotas", "SETTINGS_CHANGED": "TestSettingsChanged",
 	"AUDIT_UNAVAILABLE": "TestStatuses",
-	"PAYLOAD_ERASED":    "TestPayloadErased", "ERASED_MEANWHILE": "TestErasedMeanwhile", "SHARED_ROOT": "TestEraseSharedRoot",
+	"PAYLOAD_ERASED":    "TestPayloadErased", "ERASED_MEANWHILE": "TestErasedMeanwhile", "SHARED_ROOT": "TestEraseSharedRoot", "LEGAL_HOLD": "TestLegalHold",
 }
 
 // checkReasons holds that each declared reason was produced by the walk, or else is by the test that is named for it.

@@ -73,18 +73,19 @@ func (a *admin) parseCollection(req *transcriptv1.CollectGarbageRequest) (
 			return asked, nil, err
 		}
 	}
+	collector := collection.Collector{Store: a.store, Keeper: a.keeper, Now: a.now}
 	switch req.Scope {
 	case transcriptv1.Scope_SCOPE_UNSPECIFIED, transcriptv1.Scope_SCOPE_NAMESPACE:
 		namespace := wire.Namespace(req.Namespace)
 		return asked, func(ctx context.Context, c chainstore.Collection, report func(collection.Report) error) error {
-			return collection.One(ctx, a.store, namespace, c, report)
+			return collector.One(ctx, namespace, c, report)
 		}, nil
 	case transcriptv1.Scope_SCOPE_STORE:
 		if req.Namespace != "" {
 			return asked, nil, wire.InvalidField("namespace", "must be empty with SCOPE_STORE, which is every namespace")
 		}
 		return asked, func(ctx context.Context, c chainstore.Collection, report func(collection.Report) error) error {
-			return collection.Whole(ctx, a.store, c, req.ReclaimSpace, report)
+			return collector.Whole(ctx, c, req.ReclaimSpace, report)
 		}, nil
 	default:
 		return asked, nil, wire.InvalidField("scope", "must be SCOPE_NAMESPACE or SCOPE_STORE")
@@ -104,6 +105,7 @@ func collected(r *collection.Report) *transcriptv1.CollectGarbageResponse {
 	m := &transcriptv1.CollectGarbageResponse{
 		Nodes: r.Nodes, Messages: r.Messages, MessageBytes: r.MessageBytes, AliasStates: r.States,
 		Namespace: r.Namespace, NamespacesCollected: r.Namespaces, FileBytes: r.Space.Files, DeadBytes: r.Space.Dead,
+		AliasesExpired: r.Expired, NamespacesHeld: r.Held,
 	}
 	if m.Phase = phaseOf(r.Phase); r.All > 0 {
 		m.Progress = float64(r.All-r.Left) / float64(r.All)
@@ -133,7 +135,8 @@ func phaseOf(p chainstore.CollectPhase) transcriptv1.CollectPhase {
 // Collect collects the whole store for the program itself, as the rpc does for callers: a panic is its error. It takes no place of theirs.
 func (s *Server) Collect(ctx context.Context, nodesPerSecond int64, report func(Collected) error) error {
 	c := chainstore.Collection{Grace: s.grace.Milliseconds(), NodesPerSecond: nodesPerSecond}
-	return panics.Guard(func() error { return collection.Whole(ctx, s.store, c, false, report) })
+	collector := collection.Collector{Store: s.store, Keeper: s.keeper, Now: s.now}
+	return panics.Guard(func() error { return collector.Whole(ctx, c, false, report) })
 }
 
 // Reclaim gives space back for the program itself: a panic is its error.

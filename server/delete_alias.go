@@ -3,8 +3,10 @@ package server
 import (
 	"context"
 
+	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/change"
+	"github.com/transcriptd/transcriptd/server/internal/retention"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -17,7 +19,11 @@ func (t *transcripts) DeleteAlias(ctx context.Context, req *transcriptv1.DeleteA
 	if err != nil {
 		return nil, err
 	}
-	done, err := change.Deletion(req.Name, condition, req.ForgetHistory).Commit(ctx, t.store, req.Namespace)
+	var done *chainstore.Committed
+	err = t.forgetting(ctx, req.Namespace, req.ForgetHistory, "name", func(r retention.Rules) bool { return r.Holds(req.Name) }, func() (err error) {
+		done, err = change.Deletion(req.Name, condition, req.ForgetHistory).Commit(ctx, t.store, req.Namespace)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -26,4 +32,17 @@ func (t *transcripts) DeleteAlias(ctx context.Context, req *transcriptv1.DeleteA
 		reply.PreviousId = done.Aliases[0].Previous.String()
 	}
 	return reply, nil
+}
+
+// forgetting runs a deletion, which is refused where it forgets what is held; field names what it deletes.
+func (t *transcripts) forgetting(ctx context.Context, namespace string, forgets bool, field string, holds func(retention.Rules) bool, f func() error) error {
+	if !forgets {
+		return f()
+	}
+	return t.keeper.Delete(ctx, wire.Namespace(namespace), func(r retention.Rules) error {
+		if holds(r) {
+			return &retention.HeldError{Field: field}
+		}
+		return nil
+	}, f)
 }

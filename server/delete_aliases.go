@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/retention"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -38,10 +40,14 @@ func (t *transcripts) DeleteAliases(ctx context.Context, req *transcriptv1.Delet
 		return nil, err
 	}
 	d.choose(listed)
-	if !req.DryRun {
-		if err := d.delete(ctx, t.store); err != nil {
-			return nil, err
+	err = t.forgetting(ctx, p.Namespace, d.forget, d.field, d.held, func() error {
+		if req.DryRun {
+			return nil
 		}
+		return d.delete(ctx, t.store)
+	})
+	if err != nil {
+		return nil, err
 	}
 	reply := &transcriptv1.DeleteAliasesResponse{MovedBefore: wire.Timestamp(d.before)}
 	for i := range d.page {
@@ -62,7 +68,9 @@ type deletion struct {
 	namespace string
 	before    int64
 	forget    bool
-	page      []chainstore.Alias
+	// field is the one of the request that says which aliases.
+	field string
+	page  []chainstore.Alias
 	// cutAt is the last alias of a page that was cut, and ended early.
 	cutAt string
 }
@@ -70,6 +78,7 @@ type deletion struct {
 // parseDeletion reads what is asked for, and what tokens are bound to.
 func (t *transcripts) parseDeletion(req *transcriptv1.DeleteAliasesRequest) (*deletion, wire.Page, error) {
 	p := wire.Page{RPC: "DeleteAliases", Namespace: wire.Namespace(req.Namespace)}
+	field := "prefix"
 	switch s := req.Scope.(type) {
 	case *transcriptv1.DeleteAliasesRequest_Prefix:
 		if s.Prefix == "" {
@@ -79,7 +88,7 @@ func (t *transcripts) parseDeletion(req *transcriptv1.DeleteAliasesRequest) (*de
 			return nil, p, wire.OverLimit("prefix", "must be at most %d bytes", wire.MaxAliasBytes)
 		}
 	case *transcriptv1.DeleteAliasesRequest_All:
-		if !s.All {
+		if field = "all"; !s.All {
 			return nil, p, wire.InvalidField("all", "must be true, or absent")
 		}
 	default:
@@ -87,7 +96,7 @@ func (t *transcripts) parseDeletion(req *transcriptv1.DeleteAliasesRequest) (*de
 	}
 	before, err := movedBefore(req, t.now())
 	p.Scope = fmt.Sprintf("%v %d %v %s", req.DryRun, req.MovedBefore.AsTime().UnixMilli(), req.ForgetHistory, req.GetPrefix())
-	return &deletion{namespace: p.Namespace, before: before, forget: req.ForgetHistory}, p, err
+	return &deletion{namespace: p.Namespace, before: before, forget: req.ForgetHistory, field: field}, p, err
 }
 
 // movedBefore is the first millisecond at which an alias that was moved then stays. Without one in the request it is the next.
@@ -112,6 +121,11 @@ func (d *deletion) choose(listed []chainstore.Alias) {
 			d.page = append(d.page, listed[i])
 		}
 	}
+}
+
+// held tells whether the page has an alias that is held.
+func (d *deletion) held(rules retention.Rules) bool {
+	return slices.ContainsFunc(d.page, func(a chainstore.Alias) bool { return rules.Holds(a.Name) })
 }
 
 // patience is how often a page is tried that others change aliases of before its commit, until it is cut.

@@ -12,6 +12,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/erasure"
+	"github.com/transcriptd/transcriptd/server/internal/retention"
 	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
@@ -40,18 +41,29 @@ func (a *admin) Erase(req *transcriptv1.EraseRequest, out grpc.ServerStreamingSe
 	return err
 }
 
-// mayErase refuses to erase nodes.
-func (*admin) mayErase(context.Context, string, []chainstore.ID) error { return nil }
+// mayErase is what runs an erasure, unless a hold keeps some of the nodes. field is the one of the request that selects them.
+func (a *admin) mayErase(field string) func(ctx context.Context, namespace string, ids []chainstore.ID, erase func() error) error {
+	return func(ctx context.Context, namespace string, ids []chainstore.ID, erase func() error) error {
+		return a.keeper.Delete(ctx, namespace, func(rules retention.Rules) error {
+			held, err := a.keeper.Reached(ctx, namespace, rules, ids)
+			if err == nil && held >= 0 {
+				err = &retention.HeldError{Field: field}
+			}
+			return err
+		}, erase)
+	}
+}
 
 // parseErase reads what to erase; kind is that of its selector.
 func (a *admin) parseErase(req *transcriptv1.EraseRequest) (e *erasure.Erasure, kind string, err error) {
 	e = &erasure.Erasure{
 		Store: a.store, Namespace: wire.Namespace(req.Namespace), DryRun: req.DryRun, Roots: req.SharedRoots, Receipts: a.receipts, Reference: req.Reference,
-		May: a.mayErase, Wait: req.WaitForFiles,
+		Wait: req.WaitForFiles,
 	}
 	if kind, err = selectorOf(e, req); err != nil {
 		return nil, "", err
 	}
+	e.May = a.mayErase(kind)
 	switch {
 	case transcriptv1.SharedRoots_name[int32(req.SharedRoots)] == "":
 		return nil, "", wire.InvalidField("shared_roots", "must be SHARED_ROOTS_KEEP, SHARED_ROOTS_ERASE or unspecified")

@@ -27,6 +27,7 @@ import (
 	"github.com/transcriptd/transcriptd/server/internal/compact"
 	"github.com/transcriptd/transcriptd/server/internal/erasure"
 	"github.com/transcriptd/transcriptd/server/internal/recall"
+	"github.com/transcriptd/transcriptd/server/internal/retention"
 	"github.com/transcriptd/transcriptd/server/internal/search"
 	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
 	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
@@ -104,6 +105,7 @@ func table() []row {
 		{chainstore.ErrErasedMeanwhile, codes.Aborted, transcriptv1.ErrorReason_ERROR_REASON_ERASED_MEANWHILE, "nodes were erased again and again while the compaction was planned: repeat this call", false},
 		{chainstore.ErrErased, failed, transcriptv1.ErrorReason_ERROR_REASON_PAYLOAD_ERASED, "the node was erased, and cannot be put again as it was: put it with another salt", false},
 		{erasure.ErrSharedRoot, failed, transcriptv1.ErrorReason_ERROR_REASON_SHARED_ROOT, "a root without a salt is selected: it would be erased for every chain that begins with the same words; set shared_roots to keep such roots or to erase them", false},
+		{retention.ErrHeld, failed, transcriptv1.ErrorReason_ERROR_REASON_LEGAL_HOLD, "a legal hold keeps it: an admin of the namespace can lift the hold with SetNamespace; nothing was changed", false},
 		{chainstore.ErrNotErased, notFound, transcriptv1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND, "no node of this namespace that was erased has that id", false},
 		{chainstore.ErrBadErasure, codes.Internal, transcriptv1.ErrorReason_ERROR_REASON_INTERNAL, "a fault of the server; its log has the cause under the request's id", true},
 		{chainstore.ErrNotAncestor, failed, transcriptv1.ErrorReason_ERROR_REASON_NOT_AN_ANCESTOR, "the node named is neither the head nor an ancestor of it", false},
@@ -219,6 +221,7 @@ func explain(err error, r *row) (text string, more []protoadapt.MessageV1) {
 	var quota *chainstore.QuotaError
 	var erased *change.Erased
 	var shared *erasure.SharedRootError
+	var held *retention.HeldError
 	switch {
 	case errors.As(err, &rate):
 		return r.text, []protoadapt.MessageV1{&errdetails.RetryInfo{RetryDelay: durationpb.New(rate.After)}}
@@ -238,6 +241,8 @@ func explain(err error, r *row) (text string, more []protoadapt.MessageV1) {
 		return r.text, violations(r.text, erased.Field)
 	case errors.As(err, &shared):
 		return shared.ID.String() + ": " + r.text, violations(r.text, "shared_roots")
+	case errors.As(err, &held):
+		return r.text, violations(r.text, held.Field)
 	case errors.As(err, &conflict):
 		return r.text, []protoadapt.MessageV1{protoadapt.MessageV1Of(conflict.Detail())}
 	case errors.As(err, &ambiguous):

@@ -37,6 +37,7 @@ func seeds() map[string][]proto.Message {
 			&transcriptv1.EraseRequest{Selector: &transcriptv1.EraseRequest_Nodes{Nodes: &transcriptv1.NodeSelector{Ids: []string{absent}}}, Reference: "T-1"},
 		},
 		admin + "GetReceipts":            {&transcriptv1.GetReceiptsRequest{NodeIds: []string{absent}}},
+		admin + "DeleteNamespace":        {&transcriptv1.DeleteNamespaceRequest{Namespace: "x", Confirm: "x"}},
 		admin + "CollectGarbage":         {&transcriptv1.CollectGarbageRequest{Grace: durationpb.New(0)}, &transcriptv1.CollectGarbageRequest{Scope: transcriptv1.Scope_SCOPE_STORE, DryRun: true}},
 		admin + "Backup":                 {&transcriptv1.BackupRequest{}, &transcriptv1.BackupRequest{Scope: transcriptv1.Scope_SCOPE_STORE}},
 		transcripts + "PutArchivedNodes": {&transcriptv1.PutArchivedNodesRequest{Nodes: []*transcriptv1.ArchivedNode{archived("", user("x"))}}, erasedElsewhere},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/retention"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -19,16 +20,20 @@ func (a *admin) NamespaceStats(ctx context.Context, req *transcriptv1.NamespaceS
 	if err != nil {
 		return nil, err
 	}
+	settings, err := namespaceSettings(&now)
+	if err != nil {
+		return nil, err
+	}
 	return &transcriptv1.NamespaceStatsResponse{
 		Nodes: s.Nodes, Messages: s.Messages, MessageBytes: s.MessageBytes, Aliases: s.Aliases, Roots: s.Roots, Forks: s.Forks,
-		Settings: namespaceSettings(&now), SettingsRevision: now.Revision,
+		Settings: settings, SettingsRevision: now.Revision,
 	}, nil
 }
 
 // namespaceSettings are settings; nil where they were never set.
-func namespaceSettings(now *chainstore.SettingsNow) *transcriptv1.NamespaceSettings {
+func namespaceSettings(now *chainstore.SettingsNow) (*transcriptv1.NamespaceSettings, error) {
 	if now.Revision == 0 {
-		return nil
+		return nil, nil
 	}
-	return &transcriptv1.NamespaceSettings{MaxNodes: now.MaxNodes, MaxMessageBytes: now.MaxMessageBytes, MaxAliases: now.MaxAliases}
+	return retention.Settings(&now.Settings)
 }

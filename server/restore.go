@@ -7,6 +7,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/change"
+	"github.com/transcriptd/transcriptd/server/internal/retention"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -16,7 +17,16 @@ func (a *admin) Restore(ctx context.Context, req *transcriptv1.RestoreRequest) (
 	if err != nil {
 		return nil, err
 	}
-	set, err := a.store.Restore(ctx, wire.Namespace(req.Namespace), r)
+	set := 0
+	does := func() (err error) {
+		set, err = a.store.Restore(ctx, wire.Namespace(req.Namespace), r)
+		return err
+	}
+	if r.Settings.Revision > 0 {
+		err = a.keeper.Change(ctx, does)
+	} else {
+		err = does()
+	}
 	var conflict *chainstore.ConflictError
 	var missing *chainstore.MissingError
 	switch {
@@ -73,7 +83,7 @@ func parseArchivedNamespace(r *chainstore.Restored, in *transcriptv1.ArchiveName
 	}
 	r.Floor, r.Settings.Revision = in.GetRevisionFloor(), in.GetSettingsRevision()
 	var err error
-	r.Settings.Settings, err = parseQuotas("archived.settings", s)
+	r.Settings.Settings, err = retention.Parse("archived.settings", s)
 	return err
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/transcriptd/transcriptd/server/internal/fair"
 	"github.com/transcriptd/transcriptd/server/internal/fairstore"
 	"github.com/transcriptd/transcriptd/server/internal/frames"
+	"github.com/transcriptd/transcriptd/server/internal/retention"
 	"github.com/transcriptd/transcriptd/server/internal/transport"
 	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
@@ -92,6 +93,7 @@ type Server struct {
 	// scans is of all streams, verifies of all calls of Verify, Backup, CollectGarbage and Erase.
 	scans    *fair.Semaphore
 	verifies *places
+	keeper   *retention.Keeper
 }
 
 // New makes a server of a store, which the caller closes once the gRPC servers made by GRPC have stopped.
@@ -105,6 +107,7 @@ func New(store chainstore.Store, cfg Config) *Server {
 		s.now = time.Now
 	}
 	s.log, s.registerer, s.grace = log, cfg.Registerer, cmp.Or(cfg.Grace, DefaultGrace)
+	s.keeper = &retention.Keeper{Store: s.store}
 	s.tokens, s.receipts = wire.NewTokens(s.store, s.now), erasure.NewReceipts(s.store, s.now)
 	s.draining, s.drain = context.WithCancel(context.Background())
 	m := &mapper{rows: table(), log: log}
@@ -144,10 +147,10 @@ func (s *Server) GRPC(extra ...grpc.ServerOption) (*grpc.Server, error) {
 func (s *Server) register(services reflection.GRPCServer) {
 	transcriptv1.RegisterTranscriptServiceServer(services, &transcripts{
 		store: s.store, tokens: s.tokens, version: s.version, now: s.now, renderers: s.renderers, replies: s.transport.Replies,
-		scans: s.scans, receipts: s.receipts, log: s.log,
+		scans: s.scans, receipts: s.receipts, log: s.log, keeper: s.keeper,
 	})
 	transcriptv1.RegisterAdminServiceServer(services, &admin{
-		store: s.store, version: s.version, grace: s.grace, tokens: s.tokens, receipts: s.receipts, verifies: s.verifies,
+		store: s.store, version: s.version, now: s.now, grace: s.grace, tokens: s.tokens, receipts: s.receipts, verifies: s.verifies, keeper: s.keeper,
 	})
 	healthv1.RegisterHealthServer(services, s.health)
 	reflection.Register(services)
@@ -173,12 +176,13 @@ type transcripts struct {
 	version   string
 	now       func() time.Time
 	renderers map[string]compaction.Renderer
-	// tokens, replies, scans, receipts and log are the server's.
+	// tokens, replies, scans, receipts, log and keeper are the server's.
 	tokens   *wire.Tokens
 	replies  *reply.Limiter
 	scans    *fair.Semaphore
 	receipts *erasure.Receipts
 	log      *slog.Logger
+	keeper   *retention.Keeper
 }
 
 // BytesLaid is how many bytes of buffers replies were laid and encoded into so far, whether the buffers were new or used
@@ -193,9 +197,11 @@ type admin struct {
 	store chainstore.Store
 	// version is what the server says that it is.
 	version string
+	now     func() time.Time
 	grace   time.Duration
-	// tokens, receipts and verifies are the server's.
+	// tokens, receipts, verifies and keeper are the server's.
 	tokens   *wire.Tokens
 	receipts *erasure.Receipts
 	verifies *places
+	keeper   *retention.Keeper
 }

@@ -32,7 +32,7 @@ func (t *transcripts) ServerInfo(ctx context.Context, _ *transcriptv1.ServerInfo
 // goes.
 func features() []string {
 	return []string{
-		"alias_deletes", "alias_order", "alias_revisions", "archived_nodes", "backup", "collection", "delete_aliases", "erase", "get_nodes", "last_messages", "namespaces", "note_costs", "opaque_parts", "presets", "verify_cursor",
+		"alias_deletes", "alias_order", "alias_revisions", "archived_nodes", "backup", "collection", "delete_aliases", "delete_namespace", "erase", "get_nodes", "last_messages", "namespaces", "note_costs", "opaque_parts", "presets", "retention", "verify_cursor",
 	}
 }
 

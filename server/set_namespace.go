@@ -5,6 +5,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/retention"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -14,11 +15,19 @@ func (a *admin) SetNamespace(ctx context.Context, req *transcriptv1.SetNamespace
 	if err != nil {
 		return nil, err
 	}
-	now, err := a.store.SetSettings(ctx, wire.Namespace(req.Namespace), change)
+	var now chainstore.SettingsNow
+	err = a.keeper.Change(ctx, func() (err error) {
+		now, err = a.store.SetSettings(ctx, wire.Namespace(req.Namespace), change)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	return &transcriptv1.SetNamespaceResponse{Settings: namespaceSettings(&now), Revision: now.Revision}, nil
+	settings, err := retention.Settings(&now.Settings)
+	if err != nil {
+		return nil, err
+	}
+	return &transcriptv1.SetNamespaceResponse{Settings: settings, Revision: now.Revision}, nil
 }
 
 // parseSettings reads what is to be set, and on which condition.
@@ -26,7 +35,7 @@ func parseSettings(req *transcriptv1.SetNamespaceRequest) (c chainstore.Settings
 	if req.Settings == nil {
 		return c, wire.InvalidField("settings", "must be set: they replace those of the namespace as a whole")
 	}
-	if c.Settings, err = parseQuotas("settings", req.Settings); err != nil {
+	if c.Settings, err = retention.Parse("settings", req.Settings); err != nil {
 		return c, err
 	}
 	if req.Revision != nil {
@@ -35,18 +44,4 @@ func parseSettings(req *transcriptv1.SetNamespaceRequest) (c chainstore.Settings
 		}
 	}
 	return c, nil
-}
-
-// parseQuotas reads settings, which are a field of the request.
-func parseQuotas(field string, s *transcriptv1.NamespaceSettings) (chainstore.Settings, error) {
-	out := chainstore.Settings{MaxNodes: s.GetMaxNodes(), MaxMessageBytes: s.GetMaxMessageBytes(), MaxAliases: s.GetMaxAliases()}
-	for _, quota := range []struct {
-		field string
-		n     int64
-	}{{"max_nodes", out.MaxNodes}, {"max_message_bytes", out.MaxMessageBytes}, {"max_aliases", out.MaxAliases}} {
-		if quota.n < 0 {
-			return out, wire.InvalidField(field+"."+quota.field, "must not be negative; 0 is no limit")
-		}
-	}
-	return out, nil
 }

@@ -73,7 +73,7 @@ func (s *callStore) during(call func()) []string {
 // engine's database, TokenKeys, of which a server asks once an hour, and SigningKey, of which it asks once.
 var (
 	countedCalls = []string{
-		"Alias", "AliasHistory", "Aliases", "Calls", "Chain", "ChainNamed", "Children", "Collect", "Commit", "Compactions", "Descendants", "Erase", "EraseLabels", "Erasures", "ExportAliases", "ExportNodes", "Find", "FirstWhere",
+		"Alias", "AliasHistory", "Aliases", "Calls", "Chain", "ChainNamed", "Children", "Collect", "Commit", "Compactions", "DeleteNamespace", "DeletedAliases", "Descendants", "Erase", "EraseLabels", "Erasures", "ExportAliases", "ExportNodes", "Find", "FirstWhere",
 		"Headers", "Namespaces", "Nodes", "NoteEras", "Point", "Purging", "Receipt", "Reclaim", "Restore", "Rows", "SetSettings", "Settings", "Space", "SpawnDepth", "Spawned", "Stats", "Tables", "Verify", "WithCalls",
 	}
 	freeCalls = []string{"After", "Close", "Compaction", "Era", "Head", "Hold", "Info", "Runs", "SigningKey", "TokenKeys"}
@@ -165,6 +165,16 @@ func (s *callStore) Restore(ctx context.Context, ns string, r *chainstore.Restor
 func (s *callStore) SetSettings(ctx context.Context, ns string, change chainstore.SettingsChange) (chainstore.SettingsNow, error) {
 	s.ask("SetSettings")
 	return s.Store.SetSettings(ctx, ns, change)
+}
+
+func (s *callStore) DeleteNamespace(ctx context.Context, ns string, may func(context.Context) error) (bool, error) {
+	s.ask("DeleteNamespace")
+	return s.Store.DeleteNamespace(ctx, ns, may)
+}
+
+func (s *callStore) DeletedAliases(ctx context.Context, ns, prefix, after string, limit int) ([]chainstore.DeletedAlias, string, error) {
+	s.ask("DeletedAliases")
+	return s.Store.DeletedAliases(ctx, ns, prefix, after, limit)
 }
 
 func (s *callStore) Collect(ctx context.Context, ns string, c chainstore.Collection, report func(chainstore.Collected) error) error {

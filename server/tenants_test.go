@@ -144,11 +144,12 @@ func (w *tenants) calls() map[string]proto.Message {
 		"ReplayTools": &Replay{Head: head}, "Search": &transcriptv1.SearchRequest{Scope: &transcriptv1.SearchRequest_Head{Head: head}, Pattern: &transcriptv1.SearchRequest_Text{Text: "e"}},
 		"Describe": &transcriptv1.DescribeRequest{Head: head}, "ResolveAlias": &transcriptv1.ResolveAliasRequest{Name: "mine/chat"}, "ListAliases": &transcriptv1.ListAliasesRequest{PageSize: 1},
 		"ListAliasHistory": &transcriptv1.ListAliasHistoryRequest{Name: "mine/chat"}, "NamespaceStats": &transcriptv1.NamespaceStatsRequest{}, "Verify": &transcriptv1.VerifyRequest{}, "Backup": &transcriptv1.BackupRequest{},
-		"Erase":          &transcriptv1.EraseRequest{Selector: &transcriptv1.EraseRequest_AliasPrefix{AliasPrefix: "mine/"}, SharedRoots: transcriptv1.SharedRoots_SHARED_ROOTS_ERASE},
-		"GetReceipts":    &transcriptv1.GetReceiptsRequest{NodeIds: []string{w.erased}},
-		"CollectGarbage": &transcriptv1.CollectGarbageRequest{Grace: durationpb.New(0)},
-		"Restore":        &transcriptv1.RestoreRequest{Archived: &transcriptv1.ArchiveNamespace{RevisionFloor: 1}},
-		"SetNamespace":   &transcriptv1.SetNamespaceRequest{Settings: &transcriptv1.NamespaceSettings{MaxNodes: 1 << 40}},
+		"Erase":           &transcriptv1.EraseRequest{Selector: &transcriptv1.EraseRequest_AliasPrefix{AliasPrefix: "mine/"}, SharedRoots: transcriptv1.SharedRoots_SHARED_ROOTS_ERASE},
+		"GetReceipts":     &transcriptv1.GetReceiptsRequest{NodeIds: []string{w.erased}},
+		"CollectGarbage":  &transcriptv1.CollectGarbageRequest{Grace: durationpb.New(0)},
+		"Restore":         &transcriptv1.RestoreRequest{Archived: &transcriptv1.ArchiveNamespace{RevisionFloor: 1}},
+		"SetNamespace":    &transcriptv1.SetNamespaceRequest{Settings: &transcriptv1.NamespaceSettings{MaxNodes: 1 << 40}},
+		"DeleteNamespace": &transcriptv1.DeleteNamespaceRequest{Namespace: "ours", Confirm: "ours"},
 	}
 	return all
 }
@@ -169,7 +170,7 @@ func TestTenantsSeeNothingOfEachOther(t *testing.T) {
 				continue
 			}
 			at := w
-			if isWrite := slices.Contains([]string{"PutNode", "PutNodes", "PutArchivedNodes", "Alias", "DeleteAlias", "DeleteAliases", "Compact", "Restore", "Erase"}, m.Name); isWrite {
+			if isWrite := slices.Contains([]string{"PutNode", "PutNodes", "PutArchivedNodes", "Alias", "DeleteAlias", "DeleteAliases", "Compact", "Restore", "Erase", "DeleteNamespace"}, m.Name); isWrite {
 				at = newTenants(t) // what we put there ourselves, we may read
 			}
 			if m.Name == "GetReceipts" {
@@ -227,7 +228,7 @@ func (w *tenants) tries(t *testing.T, method string, base proto.Message) (calls 
 
 func isRead(method string) bool {
 	name := method[strings.LastIndex(method, "/")+1:]
-	return !strings.HasPrefix(name, "Put") && name != "Alias" && !strings.HasPrefix(name, "Delete") && name != "Compact"
+	return !strings.HasPrefix(name, "Put") && name != "Alias" && name != "SetNamespace" && !strings.HasPrefix(name, "Delete") && name != "Compact"
 }
 
 // arguments are the secrets as they may stand in requests.

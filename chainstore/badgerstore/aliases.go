@@ -227,3 +227,32 @@ func stateOf(v *snapshot.Snapshot, st *layout.PastState) (chainstore.AliasState,
 	out.Node, err = v.IDAt(st.At)
 	return out, err
 }
+
+// DeletedAliases walks over the rows of aliases; see chainstore.AliasReader.
+func (s *Store) DeletedAliases(
+	ctx context.Context, namespace, prefix, after string, limit int,
+) (page []chainstore.DeletedAlias, next string, err error) {
+	now := s.millis()
+	err = s.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {
+		var behind []byte
+		if after != "" {
+			behind = layout.AliasKey(v.Namespace, after)
+		}
+		last, more, err := v.Walk(ctx, layout.AliasKey(v.Namespace, prefix), behind, chainstore.AliasReach, func(key, value []byte) error {
+			a, err := layout.ParseAlias(value)
+			switch {
+			case err != nil || !a.Deleted || a.IsForgotten(now):
+				return err
+			case len(page) >= limit:
+				return snapshot.ErrStop
+			}
+			page = append(page, chainstore.DeletedAlias{Name: layout.ParseAliasKey(key), Revision: a.Revision, At: a.MovedAt})
+			return nil
+		})
+		if err == nil && more && len(last) > 0 {
+			next = layout.ParseAliasKey(last)
+		}
+		return err
+	})
+	return page, next, err
+}

@@ -143,6 +143,9 @@ func (c *chain) read(ctx context.Context, f func(*snapshot.Snapshot) error) erro
 		return err
 	}
 	defer v.Close()
+	if c.s.source.Names.Gone(c.ns) {
+		return chainstore.ErrNodeNotFound
+	}
 	return c.unlessGone(v, f(v))
 }
 

@@ -47,3 +47,21 @@ func (s *Store) SetSettings(ctx context.Context, namespace string, change chains
 	}
 	return s.committer.SetSettings(ctx, namespace, change)
 }
+
+// DeleteNamespace takes its name and its number back; see chainstore.NamespaceKeeper. Its rows stay in the files until they are purged.
+func (s *Store) DeleteNamespace(ctx context.Context, namespace string, may func(context.Context) error) (deleted bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	defer s.purger.tell() // it may have deleted, whatever it tells
+	err = s.gate.Delete(ctx, nil, func() error {
+		if may != nil {
+			if err := may(ctx); err != nil {
+				return err
+			}
+		}
+		deleted, err = s.committer.DeleteNamespace(ctx, namespace)
+		return err
+	})
+	return deleted, err
+}

@@ -44,20 +44,22 @@ var misnumberings = map[string]struct {
 	writes map[string]commit.Write
 	says   string
 }{
-	"a name is lost":             {map[string]commit.Write{nameRow(2): gone}, "number 2 given to a namespace, without a name"},
-	"the last name is lost":      {map[string]commit.Write{nameRow(3): gone}, "number 3 given to a namespace, without a name"},
-	"names are lost":             {map[string]commit.Write{nameRow(1): gone, nameRow(2): gone}, "numbers 1 to 2 given to a namespace, without a name"},
-	"two names of one number":    {map[string]commit.Write{nameRow(3): number(2)}, "number 2 has two names; number 3 given to a namespace, without a name"},
-	"a name more":                {map[string]commit.Write{nameRow(4): number(3)}, "number 3 has two names"},
-	"a number above the last":    {map[string]commit.Write{nameRow(4): number(7)}, "the last number given is 3, and 1 names have a higher one, up to 7"},
-	"a name that does not parse": {map[string]commit.Write{nameRow(1): {Value: []byte{0xff}}}, "the numbers of 1 names cannot be read; number 1 given"},
-	"an older last number":       {map[string]commit.Write{numbersKey: number(1)}, "the last number given is 1, and 2 names have a higher one, up to 3"},
-	"no last number":             {map[string]commit.Write{numbersKey: gone}, "the last number given is 0, and 3 names have a higher one, up to 3"},
-	"neither names nor number":   {map[string]commit.Write{numbersKey: gone, nameRow(1): gone, nameRow(2): gone, nameRow(3): gone}, "the last number given is 0, and number 1 has rows"},
-	"older by a whole namespace": {map[string]commit.Write{numbersKey: number(2), nameRow(3): gone}, "the last number given is 2, and number 3 has rows"},
-	"a last number too high":     {map[string]commit.Write{numbersKey: number(9)}, "numbers 4 to 9 given to a namespace, without a name"},
-	"rows of no namespace":       {map[string]commit.Write{string(layout.PlaceKey(1<<31, layout.TableNodes, chainstore.Place{})): {Value: []byte{1}}}, "the last number given is 3, and number 2147483648 has rows"},
-	"a number that is none":      {map[string]commit.Write{numbersKey: {Value: []byte{0xff}}}, "the last number given cannot be read"},
+	"a name is lost":                {map[string]commit.Write{nameRow(2): gone}, "number 2 given to a namespace, without a name"},
+	"the last name is lost":         {map[string]commit.Write{nameRow(3): gone}, "number 3 given to a namespace, without a name"},
+	"names are lost":                {map[string]commit.Write{nameRow(1): gone, nameRow(2): gone}, "numbers 1 to 2 given to a namespace, without a name"},
+	"two names of one number":       {map[string]commit.Write{nameRow(3): number(2)}, "number 2 has two names; number 3 given to a namespace, without a name"},
+	"a name more":                   {map[string]commit.Write{nameRow(4): number(3)}, "number 3 has two names"},
+	"a number above the last":       {map[string]commit.Write{nameRow(4): number(7)}, "the last number given is 3, and 1 names have a higher one, up to 7"},
+	"a name that does not parse":    {map[string]commit.Write{nameRow(1): {Value: []byte{0xff}}}, "the numbers of 1 names cannot be read; number 1 given"},
+	"an older last number":          {map[string]commit.Write{numbersKey: number(1)}, "the last number given is 1, and 2 names have a higher one, up to 3"},
+	"no last number":                {map[string]commit.Write{numbersKey: gone}, "the last number given is 0, and 3 names have a higher one, up to 3"},
+	"neither names nor number":      {map[string]commit.Write{numbersKey: gone, nameRow(1): gone, nameRow(2): gone, nameRow(3): gone}, "the last number given is 0, and number 1 has rows"},
+	"older by a whole namespace":    {map[string]commit.Write{numbersKey: number(2), nameRow(3): gone}, "the last number given is 2, and number 3 has rows"},
+	"a last number too high":        {map[string]commit.Write{numbersKey: number(9)}, "numbers 4 to 9 given to a namespace, without a name"},
+	"rows of no namespace":          {map[string]commit.Write{string(layout.PlaceKey(1<<31, layout.TableNodes, chainstore.Place{})): {Value: []byte{1}}}, "the last number given is 3, and number 2147483648 has rows"},
+	"a name of a deleted namespace": {map[string]commit.Write{string(layout.GoneKey(2)): number(1)}, "number 2 has a name, and its namespace was deleted"},
+	"a deletion above the last":     {map[string]commit.Write{string(layout.GoneKey(8)): number(1)}, "the last number given is 3, and the namespace of number 8 was deleted"},
+	"a number that is none":         {map[string]commit.Write{numbersKey: {Value: []byte{0xff}}}, "the last number given cannot be read"},
 }
 
 // TestOpenComparesNamesWithNumbers: where the names of namespaces and the numbers given do not agree, Open says how and what to do.

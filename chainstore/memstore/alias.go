@@ -225,3 +225,23 @@ func (a *alias) told(now int64) (out []chainstore.AliasState) {
 	}
 	return out
 }
+
+// DeletedAliases looks at every alias; see chainstore.AliasReader.
+func (s *Store) DeletedAliases(ctx context.Context, name, prefix, after string, limit int) (page []chainstore.DeletedAlias, next string, err error) {
+	ns, unlock, err := s.read(ctx, name)
+	if err != nil {
+		return nil, "", err
+	}
+	defer unlock()
+	for _, aliasName := range slices.Sorted(maps.Keys(ns.aliases)) {
+		a := ns.aliases[aliasName]
+		if a.exists() || a.forgotten(s.millis()) || aliasName <= after || !strings.HasPrefix(aliasName, prefix) {
+			continue
+		}
+		if len(page) >= limit {
+			return page, next, nil
+		}
+		page, next = append(page, chainstore.DeletedAlias{Name: aliasName, Revision: a.revision, At: a.present().At}), aliasName
+	}
+	return page, "", nil
+}

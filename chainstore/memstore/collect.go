@@ -61,7 +61,12 @@ func (s *Store) collect(ctx context.Context, name string, c *chainstore.Collecti
 		if c.DryRun {
 			err = sweep()
 		} else {
-			err = s.gate.Delete(ctx, func() error { return enter(chainstore.CollectHeld) }, sweep)
+			err = s.gate.Delete(ctx, func() error { return enter(chainstore.CollectHeld) }, func() error {
+				if err := c.Permit(ctx); err != nil {
+					return err
+				}
+				return sweep()
+			})
 		}
 		if err != nil {
 			return err

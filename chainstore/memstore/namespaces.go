@@ -47,3 +47,26 @@ func (s *Store) SetSettings(ctx context.Context, name string, change chainstore.
 	s.namespaces[name] = ns
 	return after, nil
 }
+
+// DeleteNamespace drops it; see chainstore.NamespaceKeeper.
+func (s *Store) DeleteNamespace(ctx context.Context, name string, may func(context.Context) error) (deleted bool, err error) {
+	err = s.gate.Delete(ctx, nil, func() error {
+		if may != nil {
+			if err := may(ctx); err != nil {
+				return err
+			}
+		}
+		ns, unlock, err := s.read(ctx, name)
+		if err != nil {
+			return err
+		}
+		defer unlock()
+		if deleted = s.namespaces[name] != nil; deleted {
+			delete(s.namespaces, name)
+			ns.gone = true
+			s.point++
+		}
+		return nil
+	})
+	return deleted, err
+}

@@ -10,8 +10,8 @@ import (
 // path is a chain: its nodes from the root on.
 type path struct {
 	store *Store
-	// namespace is the name of the nodes' namespace.
-	namespace string
+	// namespace is that of the nodes.
+	namespace *namespace
 	nodes     []*node
 	// head and compaction are the headers of the last node and of the last compaction node as they were when it was found.
 	head, compaction *chainstore.Header
@@ -25,7 +25,7 @@ func (s *Store) Chain(ctx context.Context, name string, head chainstore.Ref, aft
 		return nil, err
 	}
 	defer unlock()
-	p, err := s.path(ns, name, head)
+	p, err := s.path(ns, head)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (s *Store) ChainNamed(ctx context.Context, name string, head chainstore.Ref
 		return nil, nil, false, err
 	}
 	defer unlock()
-	p, err := s.path(ns, name, head)
+	p, err := s.path(ns, head)
 	if err != nil {
 		return nil, nil, false, err
 	}
@@ -58,12 +58,12 @@ func (s *Store) ChainNamed(ctx context.Context, name string, head chainstore.Ref
 	return p, first(names, limit), len(names) > limit, nil
 }
 
-func (s *Store) path(ns *namespace, name string, head chainstore.Ref) (*path, error) {
+func (s *Store) path(ns *namespace, head chainstore.Ref) (*path, error) {
 	n, err := ns.find(head)
 	if err != nil {
 		return nil, err
 	}
-	p := &path{store: s, namespace: name, nodes: n.path(), head: n.header}
+	p := &path{store: s, namespace: ns, nodes: n.path(), head: n.header}
 	for m := n; m != nil && p.compaction == nil; m = m.parent {
 		if m.compaction != nil {
 			p.compaction = m.header
@@ -79,6 +79,19 @@ func (n *node) path() []*node {
 		nodes[i] = n
 	}
 	return nodes
+}
+
+// read locks the store and returns the namespace: ErrNodeNotFound where that was deleted.
+func (p *path) read(ctx context.Context) (*namespace, func(), error) {
+	_, unlock, err := p.store.read(ctx, "")
+	if err == nil && p.namespace.gone {
+		unlock()
+		err = chainstore.ErrNodeNotFound
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return p.namespace, unlock, nil
 }
 
 func (p *path) Head() *chainstore.Header { return p.head }
@@ -106,7 +119,7 @@ func (p *path) Compaction() *chainstore.Header { return p.compaction }
 
 // Compactions walks back along the path; see chainstore.Chain.
 func (p *path) Compactions(ctx context.Context, limit int) (headers []*chainstore.Header, more bool, err error) {
-	_, unlock, err := p.store.read(ctx, p.namespace)
+	_, unlock, err := p.read(ctx)
 	if err != nil {
 		return nil, false, err
 	}
@@ -121,7 +134,7 @@ func (p *path) Compactions(ctx context.Context, limit int) (headers []*chainstor
 
 // Headers are those of the path; see chainstore.Chain.
 func (p *path) Headers(ctx context.Context, seqs ...uint32) (headers []*chainstore.Header, err error) {
-	_, unlock, err := p.store.read(ctx, p.namespace)
+	_, unlock, err := p.read(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +150,7 @@ func (p *path) Headers(ctx context.Context, seqs ...uint32) (headers []*chainsto
 
 // FirstWhere looks at every node; see chainstore.Chain.
 func (p *path) FirstWhere(ctx context.Context, from uint32, bounds chainstore.Bounds) (before, first *chainstore.Header, err error) {
-	_, unlock, err := p.store.read(ctx, p.namespace)
+	_, unlock, err := p.read(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -157,7 +170,7 @@ func (p *path) FirstWhere(ctx context.Context, from uint32, bounds chainstore.Bo
 
 // Rows yields what is in memory and holds nothing; see chainstore.Chain.
 func (p *path) Rows(ctx context.Context, spans []chainstore.Span, yield func(*chainstore.Row) error) error {
-	_, unlock, err := p.store.read(ctx, p.namespace)
+	_, unlock, err := p.read(ctx)
 	if err != nil {
 		return err
 	}
@@ -172,7 +185,7 @@ func (p *path) Rows(ctx context.Context, spans []chainstore.Span, yield func(*ch
 
 func (p *path) rows(ctx context.Context, span *chainstore.Span, yield func(*chainstore.Row) error) error {
 	for seq := span.From; seq <= span.Through && int(seq) < len(p.nodes); seq++ {
-		_, unlock, err := p.store.read(ctx, "")
+		_, unlock, err := p.read(ctx)
 		if err != nil {
 			return err
 		}
@@ -191,7 +204,7 @@ func (p *path) rows(ctx context.Context, span *chainstore.Span, yield func(*chai
 
 // Spawned looks at every node; see chainstore.Chain.
 func (p *path) Spawned(ctx context.Context, limit int) (headers []*chainstore.Header, more bool, err error) {
-	ns, unlock, err := p.store.read(ctx, p.namespace)
+	ns, unlock, err := p.read(ctx)
 	if err != nil {
 		return nil, false, err
 	}
@@ -238,7 +251,7 @@ func (p *path) spawned(ns *namespace, limit int) (chosen []*node, more bool) {
 
 // SpawnDepth walks to each spawner; see chainstore.Chain.
 func (p *path) SpawnDepth(ctx context.Context, limit int) (depth int, more bool, err error) {
-	ns, unlock, err := p.store.read(ctx, p.namespace)
+	ns, unlock, err := p.read(ctx)
 	if err != nil {
 		return 0, false, err
 	}

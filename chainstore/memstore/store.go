@@ -51,6 +51,8 @@ type namespace struct {
 	// receipts has those of the nodes that were ever erased; erasures counts how often one was.
 	receipts map[chainstore.ID]receipt
 	erasures uint64
+	// gone says that it was deleted.
+	gone bool
 }
 
 // receipt is what was given with an erasure, and when that was.

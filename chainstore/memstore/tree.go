@@ -124,7 +124,7 @@ func (s *Store) descendants(ctx context.Context, name string, id chainstore.ID) 
 
 // Calls looks at every message of the path; see chainstore.Chain.
 func (p *path) Calls(ctx context.Context, id runloop.Optional, through uint32, limit int) ([]chainstore.CallPlace, error) {
-	_, unlock, err := p.store.read(ctx, p.namespace)
+	_, unlock, err := p.read(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (p *path) Calls(ctx context.Context, id runloop.Optional, through uint32, l
 
 // WithCalls looks at every message of the path; see chainstore.Chain.
 func (p *path) WithCalls(ctx context.Context, through uint32, limit int) ([]chainstore.CallNode, error) {
-	_, unlock, err := p.store.read(ctx, p.namespace)
+	_, unlock, err := p.read(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func (n *node) callMessages(id runloop.Optional) []chainstore.CallMessage {
 
 // Tables counts along the path; see chainstore.Chain.
 func (p *path) Tables(ctx context.Context) (t chainstore.Tables, err error) {
-	_, unlock, err := p.store.read(ctx, p.namespace)
+	_, unlock, err := p.read(ctx)
 	if err != nil {
 		return t, err
 	}

@@ -137,6 +137,10 @@ const (
 	Signing Category = "Signing"
 	// Settings: the names of namespaces, and the settings of each.
 	Settings Category = "Settings"
+	// Retention: what expires is found, and what is held stays: deleted names, and collections that ask before they delete.
+	Retention Category = "Retention"
+	// Deletion: namespaces are deleted.
+	Deletion Category = "Deletion"
 	// Quotas: what settings bound.
 	Quotas Category = "Quotas"
 	// Reads: the reads of an engine that counts them (ReadCounter) do not depend on the position in the chain.
@@ -198,7 +202,7 @@ func checks() []check {
 		roundTripChecks(), retryChecks(), conditionChecks(), batchChecks(), aliasChecks(), revisionChecks(), treeChecks(), recallChecks(),
 		spawnedChecks(), limitChecks(), concurrencyChecks(), lifecycleChecks(),
 		verifyChecks(), compactionChecks(), runChecks(), questionChecks(), randomChecks(), registerChecks(), readChecks(),
-		tokenKeyChecks(), settingsChecks(), exportChecks(), restoreChecks(), collectChecks(), eraseChecks(), signingChecks(), descendantChecks(),
+		tokenKeyChecks(), settingsChecks(), exportChecks(), restoreChecks(), collectChecks(), eraseChecks(), signingChecks(), descendantChecks(), retentionChecks(), deletionChecks(),
 	} {
 		all = append(all, part...)
 	}

@@ -133,6 +133,7 @@ func (f *fixture) methods(ctx context.Context, id chainstore.ID, c chainstore.Ch
 	if !f.skips(Settings) {
 		_, errs["Namespaces"] = f.store.Namespaces(ctx, chainstore.NamespaceQuery{Limit: 10})
 		_, errs["Settings"] = f.store.Settings(ctx, f.ns)
+		_, errs["DeleteNamespace"] = f.store.DeleteNamespace(ctx, "never", nil)
 		_, errs["SetSettings"] = f.store.SetSettings(ctx, f.ns, chainstore.SettingsChange{Settings: chainstore.Settings{MaxNodes: 1 << 40}})
 	}
 	if !f.skips(TokenKeys) {

@@ -109,7 +109,10 @@ func settingsReplaced(f *fixture) {
 		{chainstore.Settings{MaxNodes: 10, MaxMessageBytes: 1 << 50}, 2},
 		{chainstore.Settings{MaxNodes: 10, MaxMessageBytes: 1 << 50}, 2},
 		{chainstore.Settings{MaxAliases: 3}, 3},
-		{chainstore.Settings{}, 4},
+		{chainstore.Settings{MaxAliases: 3, Retention: "chat/"}, 4},
+		{chainstore.Settings{MaxAliases: 3, Retention: "chat/"}, 4},
+		{chainstore.Settings{Retention: "chat/old/"}, 5},
+		{chainstore.Settings{}, 6},
 	} {
 		want := chainstore.SettingsNow{Settings: c.set, Revision: c.revision}
 		equal(f, fmt.Sprint("what change ", i, " gave"), f.settle(c.set), want)
@@ -331,6 +334,7 @@ func (p *program) settle(rt *rapid.T) error {
 	about := func(n int64, what string) int64 { return pick(rt, []int64{0, 0, n, n + 2, n + n/4, 1}, what) }
 	c := chainstore.SettingsChange{Settings: chainstore.Settings{
 		MaxNodes: about(st.Nodes, "nodes allowed"), MaxMessageBytes: about(st.MessageBytes, "bytes allowed"), MaxAliases: about(st.Aliases, "aliases allowed"),
+		Retention: pick(rt, []string{"", "", "a", "b/"}, "retention"),
 	}}
 	if roll(rt, 5, "same settings") == 0 {
 		c.Settings = now.Settings

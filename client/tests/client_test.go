@@ -176,8 +176,8 @@ func TestAdmin(t *testing.T) {
 	}
 	// The SDK names each that an older server lacks: client/internal/features.
 	known := []string{
-		"alias_deletes", "alias_order", "alias_revisions", "archived_nodes", "backup", "collection", "delete_aliases", "erase", "get_nodes", "last_messages", "namespaces", "note_costs",
-		"opaque_parts", "presets", "verify_cursor",
+		"alias_deletes", "alias_order", "alias_revisions", "archived_nodes", "backup", "collection", "delete_aliases", "delete_namespace", "erase", "get_nodes", "last_messages", "namespaces", "note_costs",
+		"opaque_parts", "presets", "retention", "verify_cursor",
 	}
 	if !slices.Equal(slices.Sorted(slices.Values(info.Features)), known) {
 		t.Errorf("features %v, the SDK knows %v", info.Features, known)

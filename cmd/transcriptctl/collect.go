@@ -65,8 +65,14 @@ func (c *collectCommand) text(r *transcriptv1.CollectGarbageResponse) string {
 	} else {
 		text += " deleted"
 	}
+	if n := r.GetAliasesExpired(); n > 0 {
+		text += ", aliases expired: " + decimal(n)
+	}
 	if c.All {
 		text += ", " + count(r.GetNamespacesCollected(), "namespace") + " done"
+	}
+	if n := r.GetNamespacesHeld(); n > 0 {
+		text += ", nothing in " + count(n, "namespace") + " with a legal hold"
 	}
 	if r.GetFileBytes() > 0 {
 		text += "; of files of " + size(r.GetFileBytes()) + " " + size(r.GetDeadBytes()) + " can be given back"

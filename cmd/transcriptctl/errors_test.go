@@ -193,7 +193,7 @@ func TestHelp(t *testing.T) {
 	for _, command := range []string{
 		"put", "show", "alias set", "alias delete", "alias list", "alias resolve", "alias history", "log", "tree", "assemble",
 		"loops", "compact", "recall", "search", "replay", "describe", "window", "economy", "import", "export", "verify", "collect", "erase", "receipt show", "receipt verify", "stats", "audit verify", "audit alias",
-		"namespace list", "namespace set", "version",
+		"namespace list", "namespace set", "namespace delete", "version",
 	} {
 		if !strings.Contains(help(strings.Fields(command)...), "\n    transcriptctl "+command) {
 			t.Errorf("the help of %s has no example", command)

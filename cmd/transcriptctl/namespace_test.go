@@ -21,6 +21,15 @@ func TestNamespaceSet(t *testing.T) {
 		{"--max-nodes 0 --revision 3", exitConflict, "repeat with that revision as --revision"},
 		{"--max-nodes 0", exitOK, "bytes      no limit"},
 		{"", exitUsage, "--max-nodes 0 takes all away"},
+		{"--ttl tmp/=36h --ttl =90d --hold case/", exitOK, "retention  tmp/…: expire after 36h0m0s"},
+		{"--max-nodes 9", exitOK, "retention  case/…: legal hold"},
+		{"--ttl tmp/keep/=0", exitOK, "retention  tmp/keep/…: stay"},
+		{"--hold tmp/", exitOK, "retention  tmp/…: legal hold, expire after 36h0m0s"},
+		{"--release tmp/ --ttl tmp/=0 --ttl tmp/keep/=0", exitOK, "nodes      at most 9"},
+		{"--ttl tmp/", exitUsage, "--ttl must be PREFIX=DURATION"},
+		{"--ttl tmp/=soon", exitUsage, "--ttl must be PREFIX=DURATION"},
+		{"--ttl tmp/=5s", exitUsage, "ttl"},
+		{"--release case/ --ttl =0 --ttl tmp/=0 --ttl tmp/keep/=0", exitOK, "revision"},
 		{"--max-nodes=-1", exitUsage, "--max-nodes: must not be negative"},
 		{"--max-bytes=-1", exitUsage, "--max-bytes"},
 		{"--max-bytes 8388608TiB", exitUsage, "--max-bytes"},
@@ -34,5 +43,28 @@ func TestNamespaceSet(t *testing.T) {
 	}
 	if out := s.must("namespace", "list", "--output", "json"); out != `{"name":"acme"}`+"\n" {
 		t.Error(out)
+	}
+}
+
+// TestNamespaceDelete: with the name given twice, once, and not under a hold.
+func TestNamespaceDelete(t *testing.T) {
+	s := newStack(t)
+	s.must("namespace", "set", "acme", "--hold", "")
+	for _, c := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"delete acme", exitUsage, "--confirm acme"},
+		{"delete acme --confirm other", exitUsage, "--confirm acme"},
+		{"delete acme --confirm acme", exitFailed, "legal hold"},
+		{"set acme --release=", exitOK, "revision   2"},
+		{"delete acme --confirm acme", exitOK, "deleted  acme"},
+		{"delete acme --confirm acme", exitOK, "no, it was not there"},
+	} {
+		r := s.run(append([]string{"namespace"}, strings.Fields(c.args)...)...)
+		if r.code != c.code || !strings.Contains(r.out+r.notes, c.want) {
+			t.Errorf("%s: exit code %d, %q, %q", c.args, r.code, r.out, r.notes)
+		}
 	}
 }

@@ -34,7 +34,7 @@ func (c *statsCommand) Run(ctx context.Context, s *session) error {
 	if quotas != nil {
 		rows = append(rows, [2]string{"settings", "revision " + decimal(reply.GetSettingsRevision())})
 	}
-	return s.printRows(rows)
+	return s.printRows(append(rows, ruleRows(quotas.GetRetention())...))
 }
 
 // ofQuota is what a number may be at most, to be said behind it; empty where it may be any.

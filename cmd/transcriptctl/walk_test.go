@@ -86,6 +86,7 @@ func walk() []walked {
 		{"conformance", "--list --run ^put-nodes/", own, noServer, exitOK},
 		{"namespace list", "", replies, theContexts, exitOK},
 		{"namespace set", "named --max-nodes 5", replies, theNamed, exitOK},
+		{"namespace delete", "named --confirm named", replies, theNamed, exitOK},
 		{"version", "--server", own, theContexts, exitOK},
 		{"mcp", "", texts, theContexts, exitOK},
 		{"bundle create", "BUNDLE chat/trip", own, theContexts, exitOK},

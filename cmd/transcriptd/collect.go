@@ -113,7 +113,7 @@ func (c *collector) once(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.running = false
-	deleted := []any{"nodes", c.newest.Nodes, "message_bytes", c.newest.MessageBytes, "took", time.Since(began).Round(time.Millisecond)}
+	deleted := []any{"aliases_expired", c.newest.Expired, "nodes", c.newest.Nodes, "message_bytes", c.newest.MessageBytes, "took", time.Since(began).Round(time.Millisecond)}
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
@@ -121,7 +121,7 @@ func (c *collector) once(ctx context.Context) {
 		c.log.Warn("collect: a collection ended early; what it did not delete, another does", append([]any{"cause", err, "after", c.Every}, deleted...)...)
 	default:
 		c.began, c.finished = began, time.Now()
-		c.log.Info("collect: what nothing keeps was deleted", append(deleted, "namespaces", c.newest.Namespaces)...)
+		c.log.Info("collect: what nothing keeps was deleted", append(deleted, "namespaces", c.newest.Namespaces, "held", c.newest.Held)...)
 	}
 }
 
@@ -147,6 +147,7 @@ func (c *collector) begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.before.Nodes, c.before.MessageBytes = c.before.Nodes+c.newest.Nodes, c.before.MessageBytes+c.newest.MessageBytes
+	c.before.Expired += c.newest.Expired
 	c.running, c.newest = true, server.Collected{}
 }
 
@@ -161,6 +162,8 @@ func newCollectMetrics(c *collector) *metricsOf[collector] {
 		metric(gauge, "duration_seconds", "How long the last one took.", func(c *collector) float64 { return c.finished.Sub(c.began).Seconds() }),
 		metric(counter, "nodes_total", "Nodes that these collections have deleted.", func(c *collector) float64 { return float64(c.before.Nodes + c.newest.Nodes) }),
 		metric(counter, "message_bytes_total", "Bytes of their messages, before the store compresses them.", func(c *collector) float64 { return float64(c.before.MessageBytes + c.newest.MessageBytes) }),
+		metric(counter, "aliases_expired_total", "Aliases that expired by the rules of their namespaces, in these collections.", func(c *collector) float64 { return float64(c.before.Expired + c.newest.Expired) }),
+		metric(gauge, "namespaces_held", "Namespaces in which the last collection, or the one under way, deleted nothing: they have a legal hold.", func(c *collector) float64 { return float64(c.newest.Held) }),
 		metric(counter, "failures_total", "Collections that ended early.", func(c *collector) float64 { return float64(c.failures) }),
 	}}
 }

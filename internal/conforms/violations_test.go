@@ -76,6 +76,9 @@ type (
 type (
 	setRequest = transcriptv1.SetNamespaceRequest
 	setReply   = transcriptv1.SetNamespaceResponse
+
+	deleteRequest = transcriptv1.DeleteNamespaceRequest
+	deleteReply   = transcriptv1.DeleteNamespaceResponse
 )
 
 func writeViolations() []violation {
@@ -341,6 +344,27 @@ func listViolations() []violation {
 			if q.Settings.GetMaxNodes() == 0 && q.Settings.GetMaxMessageBytes() != 0 {
 				q.Settings.MaxNodes = 7
 			}
+			return c.send(q)
+		})},
+		{"rules are lost", "set-namespace/retention", on(func(c *call, q *setRequest, r *setReply) error {
+			q.Settings.Retention = nil
+			return c.send(q)
+		})},
+		{"a hold holds nothing", "set-namespace/hold", on(func(c *call, q *setRequest, r *setReply) error {
+			if asked := q.Settings; len(asked.GetRetention()) > 0 {
+				q.Settings = &transcriptv1.NamespaceSettings{}
+				err := c.send(q)
+				r.Settings = asked
+				return err
+			}
+			return c.send(q)
+		})},
+		{"a deleted namespace stays", "delete-namespace/deletes", on(func(c *call, q *deleteRequest, r *deleteReply) error {
+			r.Deleted = true
+			return nil
+		})},
+		{"a name need not be confirmed", "delete-namespace/refused", on(func(c *call, q *deleteRequest, r *deleteReply) error {
+			q.Confirm = q.Namespace
 			return c.send(q)
 		})},
 		{"the revision of settings is not looked at", "set-namespace/revision", on(func(c *call, q *setRequest, _ *setReply) error {

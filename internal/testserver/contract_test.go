@@ -75,6 +75,7 @@ func throughThe(t *testing.T, dial func(testing.TB, chainstore.Store) grpc.Clien
 			storetest.Export:      "what is read for a copy elsewhere is not on the wire",
 			storetest.Meanwhile:   "a collection on the wire does not wait for who reads its reports, and holds are not on the wire",
 			storetest.Erase:       "what is to be left of a node is not on the wire: the server makes it",
+			storetest.Retention:   "the server alone asks which names were deleted, and lets no caller judge whether it may delete",
 			storetest.Elsewhere:   "the wire puts such nodes as an archive has them, which tests of the server do",
 			storetest.Mixed:       "a call puts nodes with aliases on them, or moves aliases, and deletes some; it never does both",
 			storetest.ListReach:   "a page goes on behind a token, not behind a name",

@@ -61,3 +61,8 @@ func (w *wire) EraseLabels(context.Context, string, []string) (int, error) { ret
 
 // Erasures is not on the wire.
 func (w *wire) Erasures(context.Context, string) (uint64, error) { return 0, errNotOnWire }
+
+// DeletedAliases is not on the wire.
+func (w *wire) DeletedAliases(context.Context, string, string, string, int) ([]chainstore.DeletedAlias, string, error) {
+	return nil, "", errNotOnWire
+}

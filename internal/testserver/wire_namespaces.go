@@ -44,9 +44,7 @@ func (w *wire) Settings(ctx context.Context, namespace string) (chainstore.Setti
 }
 
 func (w *wire) SetSettings(ctx context.Context, namespace string, change chainstore.SettingsChange) (chainstore.SettingsNow, error) {
-	req := &transcriptv1.SetNamespaceRequest{Namespace: spelled(namespace), Settings: &transcriptv1.NamespaceSettings{
-		MaxNodes: change.MaxNodes, MaxMessageBytes: change.MaxMessageBytes, MaxAliases: change.MaxAliases,
-	}}
+	req := &transcriptv1.SetNamespaceRequest{Namespace: spelled(namespace), Settings: wireSettings(&change.Settings)}
 	if change.Conditioned {
 		req.Revision = &change.Revision
 	}
@@ -58,9 +56,22 @@ func (w *wire) SetSettings(ctx context.Context, namespace string, change chainst
 }
 
 func settingsNow(s *transcriptv1.NamespaceSettings, revision int64) chainstore.SettingsNow {
-	return chainstore.SettingsNow{
+	out := chainstore.SettingsNow{
 		Settings: chainstore.Settings{MaxNodes: s.GetMaxNodes(), MaxMessageBytes: s.GetMaxMessageBytes(), MaxAliases: s.GetMaxAliases()}, Revision: revision,
 	}
+	for _, rule := range s.GetRetention() {
+		out.Retention += rule.AliasPrefix
+	}
+	return out
+}
+
+// wireSettings are settings on the wire. What the suite has as retention is there the prefix of a rule that does nothing.
+func wireSettings(s *chainstore.Settings) *transcriptv1.NamespaceSettings {
+	out := &transcriptv1.NamespaceSettings{MaxNodes: s.MaxNodes, MaxMessageBytes: s.MaxMessageBytes, MaxAliases: s.MaxAliases}
+	if s.Retention != "" {
+		out.Retention = []*transcriptv1.RetentionRule{{AliasPrefix: s.Retention}}
+	}
+	return out
 }
 
 // quotaError is the domain's error with the quotas that a status lists; nil where it lists none.
@@ -82,4 +93,15 @@ func quotaError(st *status.Status) error {
 		return quota
 	}
 	return nil
+}
+
+// DeleteNamespace confirms what it deletes. Whether it may is the server's to judge.
+func (w *wire) DeleteNamespace(ctx context.Context, namespace string, _ func(context.Context) error) (bool, error) {
+	defer w.forget()
+	confirm := spelled(namespace)
+	if confirm == "" {
+		confirm = "default"
+	}
+	reply, err := w.admin.DeleteNamespace(ctx, &transcriptv1.DeleteNamespaceRequest{Namespace: spelled(namespace), Confirm: confirm})
+	return reply.GetDeleted(), domain(err)
 }

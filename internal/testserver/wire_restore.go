@@ -18,7 +18,7 @@ func (w *wire) Restore(ctx context.Context, namespace string, r *chainstore.Rest
 		SettingsRevision: r.Settings.Revision, RevisionFloor: r.Floor,
 	}}
 	if s := r.Settings; s.Revision > 0 {
-		req.Archived.Settings = &transcriptv1.NamespaceSettings{MaxNodes: s.MaxNodes, MaxMessageBytes: s.MaxMessageBytes, MaxAliases: s.MaxAliases}
+		req.Archived.Settings = wireSettings(&s.Settings)
 	}
 	asked, fields := &chainstore.Change{}, []string{}
 	for i := range r.Aliases {

@@ -32,6 +32,8 @@ func New(s Sizes, now func() time.Time) *Caches {
 // anew, and that else are as they were.
 type Forgotten struct {
 	Namespace uint32
+	// All says that it is every node of the namespace.
+	All       bool
 	From      map[uint64]uint32
 	Rewritten []chainstore.Place
 }
@@ -39,7 +41,7 @@ type Forgotten struct {
 // holds tells whether the node at a place is among them.
 func (f *Forgotten) holds(namespace uint32, at chainstore.Place) bool {
 	from, ok := f.From[at.Segment]
-	return ok && namespace == f.Namespace && at.Seq >= from
+	return namespace == f.Namespace && (f.All || ok && at.Seq >= from)
 }
 
 // Forget makes every cache forget nodes, with the aliases that point to them and the calls of their segments, but for those that were rewritten. It is called once a commit

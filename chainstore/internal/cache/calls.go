@@ -207,6 +207,9 @@ func (c *Calls) forget(commit uint64, f *Forgotten) {
 	for segment := range f.From {
 		c.segments.drop(Segment{f.Namespace, segment})
 	}
+	if f.All {
+		c.segments.dropWhere(func(in Segment) bool { return in.Namespace == f.Namespace })
+	}
 }
 
 // about mixes both numbers, since either counts from one.

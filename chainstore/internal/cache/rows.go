@@ -310,7 +310,7 @@ func (c *Rows) forget(commit uint64, f *Forgotten) {
 	c.forgotten = max(c.forgotten, commit)
 	is := func(key blockKey) bool {
 		from, ok := f.From[key.segment]
-		return ok && key.namespace == f.Namespace && key.number >= from/BlockRows
+		return key.namespace == f.Namespace && (f.All || ok && key.number >= from/BlockRows)
 	}
 	c.blocks.dropWhere(is)
 	c.once.dropWhere(is)

@@ -21,6 +21,10 @@ func featureOf(name protoreflect.FullName) string {
 		return "collection"
 	case "EraseRequest", "GetReceiptsRequest":
 		return "erase"
+	case "DeleteNamespaceRequest":
+		return "delete_namespace"
+	case "NamespaceSettings.retention":
+		return "retention"
 	case "PutArchivedNodesRequest":
 		return "archived_nodes"
 	case "GetNodesRequest":

@@ -400,7 +400,10 @@ type NamespaceSettings struct {
 	// The most bytes of messages, as in `NamespaceStatsResponse.message_bytes`.
 	MaxMessageBytes int64 `protobuf:"varint,2,opt,name=max_message_bytes,json=maxMessageBytes,proto3" json:"max_message_bytes,omitempty"`
 	// The most aliases.
-	MaxAliases    int64 `protobuf:"varint,3,opt,name=max_aliases,json=maxAliases,proto3" json:"max_aliases,omitempty"`
+	MaxAliases int64 `protobuf:"varint,3,opt,name=max_aliases,json=maxAliases,proto3" json:"max_aliases,omitempty"`
+	// How long aliases stay, and which ones are held: at most 100 rules, each prefix once. The server sorts them by
+	// prefix.
+	Retention     []*RetentionRule `protobuf:"bytes,4,rep,name=retention,proto3" json:"retention,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -456,6 +459,84 @@ func (x *NamespaceSettings) GetMaxAliases() int64 {
 	return 0
 }
 
+func (x *NamespaceSettings) GetRetention() []*RetentionRule {
+	if x != nil {
+		return x.Retention
+	}
+	return nil
+}
+
+// What is to become of the aliases that begin with a prefix.
+//
+// An alias goes by the rule with the longest prefix that it begins with, and is held if any rule that holds has a
+// prefix of it.
+type RetentionRule struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The prefix: 0 to 512 bytes. Empty: every alias of the namespace.
+	AliasPrefix string `protobuf:"bytes,1,opt,name=alias_prefix,json=aliasPrefix,proto3" json:"alias_prefix,omitempty"`
+	// How long an alias stays after it was set, or last moved to another node, 1 minute to 100 years in whole seconds.
+	// Labels do not count. The next collection of the namespace deletes it after that, with its history, and forgets a
+	// deleted alias that long after its deletion. What only it kept is collected behind it, by the grace. Absent: it stays.
+	Ttl *durationpb.Duration `protobuf:"bytes,2,opt,name=ttl,proto3" json:"ttl,omitempty"`
+	// Whether a legal hold is on it: nothing that it reaches goes. LEGAL_HOLD refuses to delete such an alias with its
+	// history, to erase a node that its head or a past state of it reaches, and to delete the namespace; it does not
+	// expire; and a collection deletes nothing in a namespace with a hold.
+	LegalHold     bool `protobuf:"varint,3,opt,name=legal_hold,json=legalHold,proto3" json:"legal_hold,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RetentionRule) Reset() {
+	*x = RetentionRule{}
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RetentionRule) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RetentionRule) ProtoMessage() {}
+
+func (x *RetentionRule) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RetentionRule.ProtoReflect.Descriptor instead.
+func (*RetentionRule) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *RetentionRule) GetAliasPrefix() string {
+	if x != nil {
+		return x.AliasPrefix
+	}
+	return ""
+}
+
+func (x *RetentionRule) GetTtl() *durationpb.Duration {
+	if x != nil {
+		return x.Ttl
+	}
+	return nil
+}
+
+func (x *RetentionRule) GetLegalHold() bool {
+	if x != nil {
+		return x.LegalHold
+	}
+	return false
+}
+
 // Request of SetNamespace.
 type SetNamespaceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -474,7 +555,7 @@ type SetNamespaceRequest struct {
 
 func (x *SetNamespaceRequest) Reset() {
 	*x = SetNamespaceRequest{}
-	mi := &file_transcript_v1_admin_service_proto_msgTypes[3]
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -486,7 +567,7 @@ func (x *SetNamespaceRequest) String() string {
 func (*SetNamespaceRequest) ProtoMessage() {}
 
 func (x *SetNamespaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_admin_service_proto_msgTypes[3]
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -499,7 +580,7 @@ func (x *SetNamespaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetNamespaceRequest.ProtoReflect.Descriptor instead.
 func (*SetNamespaceRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{3}
+	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *SetNamespaceRequest) GetNamespace() string {
@@ -536,7 +617,7 @@ type SetNamespaceResponse struct {
 
 func (x *SetNamespaceResponse) Reset() {
 	*x = SetNamespaceResponse{}
-	mi := &file_transcript_v1_admin_service_proto_msgTypes[4]
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -548,7 +629,7 @@ func (x *SetNamespaceResponse) String() string {
 func (*SetNamespaceResponse) ProtoMessage() {}
 
 func (x *SetNamespaceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_admin_service_proto_msgTypes[4]
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -561,7 +642,7 @@ func (x *SetNamespaceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetNamespaceResponse.ProtoReflect.Descriptor instead.
 func (*SetNamespaceResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{4}
+	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *SetNamespaceResponse) GetSettings() *NamespaceSettings {
@@ -599,7 +680,7 @@ type VerifyRequest struct {
 
 func (x *VerifyRequest) Reset() {
 	*x = VerifyRequest{}
-	mi := &file_transcript_v1_admin_service_proto_msgTypes[5]
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -611,7 +692,7 @@ func (x *VerifyRequest) String() string {
 func (*VerifyRequest) ProtoMessage() {}
 
 func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_admin_service_proto_msgTypes[5]
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -624,7 +705,7 @@ func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyRequest.ProtoReflect.Descriptor instead.
 func (*VerifyRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{5}
+	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *VerifyRequest) GetNamespace() string {
@@ -673,7 +754,7 @@ type VerifyProblem struct {
 
 func (x *VerifyProblem) Reset() {
 	*x = VerifyProblem{}
-	mi := &file_transcript_v1_admin_service_proto_msgTypes[6]
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -685,7 +766,7 @@ func (x *VerifyProblem) String() string {
 func (*VerifyProblem) ProtoMessage() {}
 
 func (x *VerifyProblem) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_admin_service_proto_msgTypes[6]
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -698,7 +779,7 @@ func (x *VerifyProblem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyProblem.ProtoReflect.Descriptor instead.
 func (*VerifyProblem) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{6}
+	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *VerifyProblem) GetNodeId() string {
@@ -760,7 +841,7 @@ type VerifyResponse struct {
 
 func (x *VerifyResponse) Reset() {
 	*x = VerifyResponse{}
-	mi := &file_transcript_v1_admin_service_proto_msgTypes[7]
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -772,7 +853,7 @@ func (x *VerifyResponse) String() string {
 func (*VerifyResponse) ProtoMessage() {}
 
 func (x *VerifyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_admin_service_proto_msgTypes[7]
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -785,7 +866,7 @@ func (x *VerifyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyResponse.ProtoReflect.Descriptor instead.
 func (*VerifyResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{7}
+	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *VerifyResponse) GetNodesChecked() int64 {
@@ -878,7 +959,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_transcript_v1_admin_service_proto_msgTypes[8]
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -890,7 +971,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_admin_service_proto_msgTypes[8]
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -903,7 +984,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{8}
+	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *BackupRequest) GetNamespace() string {
@@ -982,7 +1063,7 @@ type BackupResponse struct {
 
 func (x *BackupResponse) Reset() {
 	*x = BackupResponse{}
-	mi := &file_transcript_v1_admin_service_proto_msgTypes[9]
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -994,7 +1075,7 @@ func (x *BackupResponse) String() string {
 func (*BackupResponse) ProtoMessage() {}
 
 func (x *BackupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_admin_service_proto_msgTypes[9]
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1007,7 +1088,7 @@ func (x *BackupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupResponse.ProtoReflect.Descriptor instead.
 func (*BackupResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{9}
+	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *BackupResponse) GetData() []byte {
@@ -1061,7 +1142,7 @@ type RestoreRequest struct {
 
 func (x *RestoreRequest) Reset() {
 	*x = RestoreRequest{}
-	mi := &file_transcript_v1_admin_service_proto_msgTypes[10]
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1073,7 +1154,7 @@ func (x *RestoreRequest) String() string {
 func (*RestoreRequest) ProtoMessage() {}
 
 func (x *RestoreRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_admin_service_proto_msgTypes[10]
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1086,7 +1167,7 @@ func (x *RestoreRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestoreRequest.ProtoReflect.Descriptor instead.
 func (*RestoreRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{10}
+	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RestoreRequest) GetNamespace() string {
@@ -1121,7 +1202,7 @@ type RestoreResponse struct {
 
 func (x *RestoreResponse) Reset() {
 	*x = RestoreResponse{}
-	mi := &file_transcript_v1_admin_service_proto_msgTypes[11]
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1133,7 +1214,7 @@ func (x *RestoreResponse) String() string {
 func (*RestoreResponse) ProtoMessage() {}
 
 func (x *RestoreResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_admin_service_proto_msgTypes[11]
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1146,7 +1227,7 @@ func (x *RestoreResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestoreResponse.ProtoReflect.Descriptor instead.
 func (*RestoreResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{11}
+	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RestoreResponse) GetAliasesSet() int64 {
@@ -1174,7 +1255,7 @@ type ArchiveNamespace struct {
 
 func (x *ArchiveNamespace) Reset() {
 	*x = ArchiveNamespace{}
-	mi := &file_transcript_v1_admin_service_proto_msgTypes[12]
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1186,7 +1267,7 @@ func (x *ArchiveNamespace) String() string {
 func (*ArchiveNamespace) ProtoMessage() {}
 
 func (x *ArchiveNamespace) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_admin_service_proto_msgTypes[12]
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1199,7 +1280,7 @@ func (x *ArchiveNamespace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArchiveNamespace.ProtoReflect.Descriptor instead.
 func (*ArchiveNamespace) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{12}
+	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ArchiveNamespace) GetName() string {
@@ -1248,7 +1329,7 @@ type ArchiveAlias struct {
 
 func (x *ArchiveAlias) Reset() {
 	*x = ArchiveAlias{}
-	mi := &file_transcript_v1_admin_service_proto_msgTypes[13]
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1260,7 +1341,7 @@ func (x *ArchiveAlias) String() string {
 func (*ArchiveAlias) ProtoMessage() {}
 
 func (x *ArchiveAlias) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_admin_service_proto_msgTypes[13]
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1273,7 +1354,7 @@ func (x *ArchiveAlias) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArchiveAlias.ProtoReflect.Descriptor instead.
 func (*ArchiveAlias) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{13}
+	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ArchiveAlias) GetName() string {
@@ -1319,7 +1400,7 @@ type ArchiveAliasState struct {
 
 func (x *ArchiveAliasState) Reset() {
 	*x = ArchiveAliasState{}
-	mi := &file_transcript_v1_admin_service_proto_msgTypes[14]
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1331,7 +1412,7 @@ func (x *ArchiveAliasState) String() string {
 func (*ArchiveAliasState) ProtoMessage() {}
 
 func (x *ArchiveAliasState) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_admin_service_proto_msgTypes[14]
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1344,7 +1425,7 @@ func (x *ArchiveAliasState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArchiveAliasState.ProtoReflect.Descriptor instead.
 func (*ArchiveAliasState) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{14}
+	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ArchiveAliasState) GetNode() []byte {
@@ -1395,7 +1476,7 @@ type CollectGarbageRequest struct {
 
 func (x *CollectGarbageRequest) Reset() {
 	*x = CollectGarbageRequest{}
-	mi := &file_transcript_v1_admin_service_proto_msgTypes[15]
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1407,7 +1488,7 @@ func (x *CollectGarbageRequest) String() string {
 func (*CollectGarbageRequest) ProtoMessage() {}
 
 func (x *CollectGarbageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_admin_service_proto_msgTypes[15]
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1420,7 +1501,7 @@ func (x *CollectGarbageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CollectGarbageRequest.ProtoReflect.Descriptor instead.
 func (*CollectGarbageRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{15}
+	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *CollectGarbageRequest) GetNamespace() string {
@@ -1490,14 +1571,19 @@ type CollectGarbageResponse struct {
 	// Bytes of the files that hold the store's rows. In the last report of a whole store; 0 in a store without files.
 	FileBytes int64 `protobuf:"varint,10,opt,name=file_bytes,json=fileBytes,proto3" json:"file_bytes,omitempty"`
 	// About how many of these are of what was deleted or written over, which `reclaim_space` gives back. Likewise.
-	DeadBytes     int64 `protobuf:"varint,11,opt,name=dead_bytes,json=deadBytes,proto3" json:"dead_bytes,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	DeadBytes int64 `protobuf:"varint,11,opt,name=dead_bytes,json=deadBytes,proto3" json:"dead_bytes,omitempty"`
+	// Aliases that expired so far by a `RetentionRule.ttl`, deleted ones whose history did among them. With `dry_run`
+	// those that would; what they alone keep is not among the nodes then.
+	AliasesExpired int64 `protobuf:"varint,12,opt,name=aliases_expired,json=aliasesExpired,proto3" json:"aliases_expired,omitempty"`
+	// Namespaces so far in which nothing was deleted, since there is a legal hold.
+	NamespacesHeld int64 `protobuf:"varint,13,opt,name=namespaces_held,json=namespacesHeld,proto3" json:"namespaces_held,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *CollectGarbageResponse) Reset() {
 	*x = CollectGarbageResponse{}
-	mi := &file_transcript_v1_admin_service_proto_msgTypes[16]
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1509,7 +1595,7 @@ func (x *CollectGarbageResponse) String() string {
 func (*CollectGarbageResponse) ProtoMessage() {}
 
 func (x *CollectGarbageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_admin_service_proto_msgTypes[16]
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1522,7 +1608,7 @@ func (x *CollectGarbageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CollectGarbageResponse.ProtoReflect.Descriptor instead.
 func (*CollectGarbageResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{16}
+	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *CollectGarbageResponse) GetNodes() int64 {
@@ -1602,6 +1688,121 @@ func (x *CollectGarbageResponse) GetDeadBytes() int64 {
 	return 0
 }
 
+func (x *CollectGarbageResponse) GetAliasesExpired() int64 {
+	if x != nil {
+		return x.AliasesExpired
+	}
+	return 0
+}
+
+func (x *CollectGarbageResponse) GetNamespacesHeld() int64 {
+	if x != nil {
+		return x.NamespacesHeld
+	}
+	return 0
+}
+
+// Request of DeleteNamespace.
+type DeleteNamespaceRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The namespace.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The name of the namespace again, to confirm: `default` if `namespace` is empty. Required.
+	Confirm       string `protobuf:"bytes,2,opt,name=confirm,proto3" json:"confirm,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteNamespaceRequest) Reset() {
+	*x = DeleteNamespaceRequest{}
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteNamespaceRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteNamespaceRequest) ProtoMessage() {}
+
+func (x *DeleteNamespaceRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteNamespaceRequest.ProtoReflect.Descriptor instead.
+func (*DeleteNamespaceRequest) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *DeleteNamespaceRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *DeleteNamespaceRequest) GetConfirm() string {
+	if x != nil {
+		return x.Confirm
+	}
+	return ""
+}
+
+// Response of DeleteNamespace.
+type DeleteNamespaceResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whether there was something to delete. False for a repeat, and for a namespace that nobody wrote to.
+	Deleted       bool `protobuf:"varint,1,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteNamespaceResponse) Reset() {
+	*x = DeleteNamespaceResponse{}
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteNamespaceResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteNamespaceResponse) ProtoMessage() {}
+
+func (x *DeleteNamespaceResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_admin_service_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteNamespaceResponse.ProtoReflect.Descriptor instead.
+func (*DeleteNamespaceResponse) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *DeleteNamespaceResponse) GetDeleted() bool {
+	if x != nil {
+		return x.Deleted
+	}
+	return false
+}
+
 var File_transcript_v1_admin_service_proto protoreflect.FileDescriptor
 
 const file_transcript_v1_admin_service_proto_rawDesc = "" +
@@ -1617,12 +1818,18 @@ const file_transcript_v1_admin_service_proto_rawDesc = "" +
 	"\x05roots\x18\x05 \x01(\x03R\x05roots\x12\x14\n" +
 	"\x05forks\x18\x06 \x01(\x03R\x05forks\x12<\n" +
 	"\bsettings\x18\a \x01(\v2 .transcript.v1.NamespaceSettingsR\bsettings\x12+\n" +
-	"\x11settings_revision\x18\b \x01(\x03R\x10settingsRevision\"}\n" +
+	"\x11settings_revision\x18\b \x01(\x03R\x10settingsRevision\"\xb9\x01\n" +
 	"\x11NamespaceSettings\x12\x1b\n" +
 	"\tmax_nodes\x18\x01 \x01(\x03R\bmaxNodes\x12*\n" +
 	"\x11max_message_bytes\x18\x02 \x01(\x03R\x0fmaxMessageBytes\x12\x1f\n" +
 	"\vmax_aliases\x18\x03 \x01(\x03R\n" +
-	"maxAliases\"\x9f\x01\n" +
+	"maxAliases\x12:\n" +
+	"\tretention\x18\x04 \x03(\v2\x1c.transcript.v1.RetentionRuleR\tretention\"~\n" +
+	"\rRetentionRule\x12!\n" +
+	"\falias_prefix\x18\x01 \x01(\tR\valiasPrefix\x12+\n" +
+	"\x03ttl\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x03ttl\x12\x1d\n" +
+	"\n" +
+	"legal_hold\x18\x03 \x01(\bR\tlegalHold\"\x9f\x01\n" +
 	"\x13SetNamespaceRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12<\n" +
 	"\bsettings\x18\x02 \x01(\v2 .transcript.v1.NamespaceSettingsR\bsettings\x12\x1f\n" +
@@ -1696,7 +1903,7 @@ const file_transcript_v1_admin_service_proto_rawDesc = "" +
 	"\adry_run\x18\x03 \x01(\bR\x06dryRun\x12/\n" +
 	"\x05grace\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x05grace\x12/\n" +
 	"\x14max_nodes_per_second\x18\x05 \x01(\x03R\x11maxNodesPerSecond\x12#\n" +
-	"\rreclaim_space\x18\x06 \x01(\bR\freclaimSpace\"\x84\x03\n" +
+	"\rreclaim_space\x18\x06 \x01(\bR\freclaimSpace\"\xd6\x03\n" +
 	"\x16CollectGarbageResponse\x12\x14\n" +
 	"\x05nodes\x18\x01 \x01(\x03R\x05nodes\x12\x1a\n" +
 	"\bmessages\x18\x02 \x01(\x03R\bmessages\x12#\n" +
@@ -1711,7 +1918,14 @@ const file_transcript_v1_admin_service_proto_rawDesc = "" +
 	"file_bytes\x18\n" +
 	" \x01(\x03R\tfileBytes\x12\x1d\n" +
 	"\n" +
-	"dead_bytes\x18\v \x01(\x03R\tdeadBytes*D\n" +
+	"dead_bytes\x18\v \x01(\x03R\tdeadBytes\x12'\n" +
+	"\x0faliases_expired\x18\f \x01(\x03R\x0ealiasesExpired\x12'\n" +
+	"\x0fnamespaces_held\x18\r \x01(\x03R\x0enamespacesHeld\"P\n" +
+	"\x16DeleteNamespaceRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x18\n" +
+	"\aconfirm\x18\x02 \x01(\tR\aconfirm\"3\n" +
+	"\x17DeleteNamespaceResponse\x12\x18\n" +
+	"\adeleted\x18\x01 \x01(\bR\adeleted*D\n" +
 	"\x05Scope\x12\x15\n" +
 	"\x11SCOPE_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fSCOPE_NAMESPACE\x10\x01\x12\x0f\n" +
@@ -1736,7 +1950,7 @@ const file_transcript_v1_admin_service_proto_rawDesc = "" +
 	"\x15COLLECT_PHASE_MARKING\x10\x02\x12\x16\n" +
 	"\x12COLLECT_PHASE_HELD\x10\x03\x12\x1a\n" +
 	"\x16COLLECT_PHASE_SWEEPING\x10\x04\x12\x1c\n" +
-	"\x18COLLECT_PHASE_RECLAIMING\x10\x052\x9f\x05\n" +
+	"\x18COLLECT_PHASE_RECLAIMING\x10\x052\x81\x06\n" +
 	"\fAdminService\x12]\n" +
 	"\x0eNamespaceStats\x12$.transcript.v1.NamespaceStatsRequest\x1a%.transcript.v1.NamespaceStatsResponse\x12W\n" +
 	"\fSetNamespace\x12\".transcript.v1.SetNamespaceRequest\x1a#.transcript.v1.SetNamespaceResponse\x12G\n" +
@@ -1745,7 +1959,8 @@ const file_transcript_v1_admin_service_proto_rawDesc = "" +
 	"\aRestore\x12\x1d.transcript.v1.RestoreRequest\x1a\x1e.transcript.v1.RestoreResponse\x12_\n" +
 	"\x0eCollectGarbage\x12$.transcript.v1.CollectGarbageRequest\x1a%.transcript.v1.CollectGarbageResponse0\x01\x12D\n" +
 	"\x05Erase\x12\x1b.transcript.v1.EraseRequest\x1a\x1c.transcript.v1.EraseResponse0\x01\x12T\n" +
-	"\vGetReceipts\x12!.transcript.v1.GetReceiptsRequest\x1a\".transcript.v1.GetReceiptsResponseBCZAgithub.com/transcriptd/transcriptd/gen/transcript/v1;transcriptv1b\x06proto3"
+	"\vGetReceipts\x12!.transcript.v1.GetReceiptsRequest\x1a\".transcript.v1.GetReceiptsResponse\x12`\n" +
+	"\x0fDeleteNamespace\x12%.transcript.v1.DeleteNamespaceRequest\x1a&.transcript.v1.DeleteNamespaceResponseBCZAgithub.com/transcriptd/transcriptd/gen/transcript/v1;transcriptv1b\x06proto3"
 
 var (
 	file_transcript_v1_admin_service_proto_rawDescOnce sync.Once
@@ -1760,74 +1975,81 @@ func file_transcript_v1_admin_service_proto_rawDescGZIP() []byte {
 }
 
 var file_transcript_v1_admin_service_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_transcript_v1_admin_service_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_transcript_v1_admin_service_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_transcript_v1_admin_service_proto_goTypes = []any{
-	(Scope)(0),                     // 0: transcript.v1.Scope
-	(ProblemKind)(0),               // 1: transcript.v1.ProblemKind
-	(CollectPhase)(0),              // 2: transcript.v1.CollectPhase
-	(*NamespaceStatsRequest)(nil),  // 3: transcript.v1.NamespaceStatsRequest
-	(*NamespaceStatsResponse)(nil), // 4: transcript.v1.NamespaceStatsResponse
-	(*NamespaceSettings)(nil),      // 5: transcript.v1.NamespaceSettings
-	(*SetNamespaceRequest)(nil),    // 6: transcript.v1.SetNamespaceRequest
-	(*SetNamespaceResponse)(nil),   // 7: transcript.v1.SetNamespaceResponse
-	(*VerifyRequest)(nil),          // 8: transcript.v1.VerifyRequest
-	(*VerifyProblem)(nil),          // 9: transcript.v1.VerifyProblem
-	(*VerifyResponse)(nil),         // 10: transcript.v1.VerifyResponse
-	(*BackupRequest)(nil),          // 11: transcript.v1.BackupRequest
-	(*BackupResponse)(nil),         // 12: transcript.v1.BackupResponse
-	(*RestoreRequest)(nil),         // 13: transcript.v1.RestoreRequest
-	(*RestoreResponse)(nil),        // 14: transcript.v1.RestoreResponse
-	(*ArchiveNamespace)(nil),       // 15: transcript.v1.ArchiveNamespace
-	(*ArchiveAlias)(nil),           // 16: transcript.v1.ArchiveAlias
-	(*ArchiveAliasState)(nil),      // 17: transcript.v1.ArchiveAliasState
-	(*CollectGarbageRequest)(nil),  // 18: transcript.v1.CollectGarbageRequest
-	(*CollectGarbageResponse)(nil), // 19: transcript.v1.CollectGarbageResponse
-	nil,                            // 20: transcript.v1.ArchiveAlias.LabelsEntry
-	(*timestamppb.Timestamp)(nil),  // 21: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),    // 22: google.protobuf.Duration
-	(*EraseRequest)(nil),           // 23: transcript.v1.EraseRequest
-	(*GetReceiptsRequest)(nil),     // 24: transcript.v1.GetReceiptsRequest
-	(*EraseResponse)(nil),          // 25: transcript.v1.EraseResponse
-	(*GetReceiptsResponse)(nil),    // 26: transcript.v1.GetReceiptsResponse
+	(Scope)(0),                      // 0: transcript.v1.Scope
+	(ProblemKind)(0),                // 1: transcript.v1.ProblemKind
+	(CollectPhase)(0),               // 2: transcript.v1.CollectPhase
+	(*NamespaceStatsRequest)(nil),   // 3: transcript.v1.NamespaceStatsRequest
+	(*NamespaceStatsResponse)(nil),  // 4: transcript.v1.NamespaceStatsResponse
+	(*NamespaceSettings)(nil),       // 5: transcript.v1.NamespaceSettings
+	(*RetentionRule)(nil),           // 6: transcript.v1.RetentionRule
+	(*SetNamespaceRequest)(nil),     // 7: transcript.v1.SetNamespaceRequest
+	(*SetNamespaceResponse)(nil),    // 8: transcript.v1.SetNamespaceResponse
+	(*VerifyRequest)(nil),           // 9: transcript.v1.VerifyRequest
+	(*VerifyProblem)(nil),           // 10: transcript.v1.VerifyProblem
+	(*VerifyResponse)(nil),          // 11: transcript.v1.VerifyResponse
+	(*BackupRequest)(nil),           // 12: transcript.v1.BackupRequest
+	(*BackupResponse)(nil),          // 13: transcript.v1.BackupResponse
+	(*RestoreRequest)(nil),          // 14: transcript.v1.RestoreRequest
+	(*RestoreResponse)(nil),         // 15: transcript.v1.RestoreResponse
+	(*ArchiveNamespace)(nil),        // 16: transcript.v1.ArchiveNamespace
+	(*ArchiveAlias)(nil),            // 17: transcript.v1.ArchiveAlias
+	(*ArchiveAliasState)(nil),       // 18: transcript.v1.ArchiveAliasState
+	(*CollectGarbageRequest)(nil),   // 19: transcript.v1.CollectGarbageRequest
+	(*CollectGarbageResponse)(nil),  // 20: transcript.v1.CollectGarbageResponse
+	(*DeleteNamespaceRequest)(nil),  // 21: transcript.v1.DeleteNamespaceRequest
+	(*DeleteNamespaceResponse)(nil), // 22: transcript.v1.DeleteNamespaceResponse
+	nil,                             // 23: transcript.v1.ArchiveAlias.LabelsEntry
+	(*durationpb.Duration)(nil),     // 24: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),   // 25: google.protobuf.Timestamp
+	(*EraseRequest)(nil),            // 26: transcript.v1.EraseRequest
+	(*GetReceiptsRequest)(nil),      // 27: transcript.v1.GetReceiptsRequest
+	(*EraseResponse)(nil),           // 28: transcript.v1.EraseResponse
+	(*GetReceiptsResponse)(nil),     // 29: transcript.v1.GetReceiptsResponse
 }
 var file_transcript_v1_admin_service_proto_depIdxs = []int32{
 	5,  // 0: transcript.v1.NamespaceStatsResponse.settings:type_name -> transcript.v1.NamespaceSettings
-	5,  // 1: transcript.v1.SetNamespaceRequest.settings:type_name -> transcript.v1.NamespaceSettings
-	5,  // 2: transcript.v1.SetNamespaceResponse.settings:type_name -> transcript.v1.NamespaceSettings
-	0,  // 3: transcript.v1.VerifyRequest.scope:type_name -> transcript.v1.Scope
-	1,  // 4: transcript.v1.VerifyProblem.kind:type_name -> transcript.v1.ProblemKind
-	9,  // 5: transcript.v1.VerifyResponse.problems:type_name -> transcript.v1.VerifyProblem
-	0,  // 6: transcript.v1.BackupRequest.scope:type_name -> transcript.v1.Scope
-	15, // 7: transcript.v1.RestoreRequest.archived:type_name -> transcript.v1.ArchiveNamespace
-	16, // 8: transcript.v1.RestoreRequest.aliases:type_name -> transcript.v1.ArchiveAlias
-	5,  // 9: transcript.v1.ArchiveNamespace.settings:type_name -> transcript.v1.NamespaceSettings
-	17, // 10: transcript.v1.ArchiveAlias.states:type_name -> transcript.v1.ArchiveAliasState
-	20, // 11: transcript.v1.ArchiveAlias.labels:type_name -> transcript.v1.ArchiveAlias.LabelsEntry
-	21, // 12: transcript.v1.ArchiveAliasState.began_at:type_name -> google.protobuf.Timestamp
-	0,  // 13: transcript.v1.CollectGarbageRequest.scope:type_name -> transcript.v1.Scope
-	22, // 14: transcript.v1.CollectGarbageRequest.grace:type_name -> google.protobuf.Duration
-	2,  // 15: transcript.v1.CollectGarbageResponse.phase:type_name -> transcript.v1.CollectPhase
-	3,  // 16: transcript.v1.AdminService.NamespaceStats:input_type -> transcript.v1.NamespaceStatsRequest
-	6,  // 17: transcript.v1.AdminService.SetNamespace:input_type -> transcript.v1.SetNamespaceRequest
-	8,  // 18: transcript.v1.AdminService.Verify:input_type -> transcript.v1.VerifyRequest
-	11, // 19: transcript.v1.AdminService.Backup:input_type -> transcript.v1.BackupRequest
-	13, // 20: transcript.v1.AdminService.Restore:input_type -> transcript.v1.RestoreRequest
-	18, // 21: transcript.v1.AdminService.CollectGarbage:input_type -> transcript.v1.CollectGarbageRequest
-	23, // 22: transcript.v1.AdminService.Erase:input_type -> transcript.v1.EraseRequest
-	24, // 23: transcript.v1.AdminService.GetReceipts:input_type -> transcript.v1.GetReceiptsRequest
-	4,  // 24: transcript.v1.AdminService.NamespaceStats:output_type -> transcript.v1.NamespaceStatsResponse
-	7,  // 25: transcript.v1.AdminService.SetNamespace:output_type -> transcript.v1.SetNamespaceResponse
-	10, // 26: transcript.v1.AdminService.Verify:output_type -> transcript.v1.VerifyResponse
-	12, // 27: transcript.v1.AdminService.Backup:output_type -> transcript.v1.BackupResponse
-	14, // 28: transcript.v1.AdminService.Restore:output_type -> transcript.v1.RestoreResponse
-	19, // 29: transcript.v1.AdminService.CollectGarbage:output_type -> transcript.v1.CollectGarbageResponse
-	25, // 30: transcript.v1.AdminService.Erase:output_type -> transcript.v1.EraseResponse
-	26, // 31: transcript.v1.AdminService.GetReceipts:output_type -> transcript.v1.GetReceiptsResponse
-	24, // [24:32] is the sub-list for method output_type
-	16, // [16:24] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	6,  // 1: transcript.v1.NamespaceSettings.retention:type_name -> transcript.v1.RetentionRule
+	24, // 2: transcript.v1.RetentionRule.ttl:type_name -> google.protobuf.Duration
+	5,  // 3: transcript.v1.SetNamespaceRequest.settings:type_name -> transcript.v1.NamespaceSettings
+	5,  // 4: transcript.v1.SetNamespaceResponse.settings:type_name -> transcript.v1.NamespaceSettings
+	0,  // 5: transcript.v1.VerifyRequest.scope:type_name -> transcript.v1.Scope
+	1,  // 6: transcript.v1.VerifyProblem.kind:type_name -> transcript.v1.ProblemKind
+	10, // 7: transcript.v1.VerifyResponse.problems:type_name -> transcript.v1.VerifyProblem
+	0,  // 8: transcript.v1.BackupRequest.scope:type_name -> transcript.v1.Scope
+	16, // 9: transcript.v1.RestoreRequest.archived:type_name -> transcript.v1.ArchiveNamespace
+	17, // 10: transcript.v1.RestoreRequest.aliases:type_name -> transcript.v1.ArchiveAlias
+	5,  // 11: transcript.v1.ArchiveNamespace.settings:type_name -> transcript.v1.NamespaceSettings
+	18, // 12: transcript.v1.ArchiveAlias.states:type_name -> transcript.v1.ArchiveAliasState
+	23, // 13: transcript.v1.ArchiveAlias.labels:type_name -> transcript.v1.ArchiveAlias.LabelsEntry
+	25, // 14: transcript.v1.ArchiveAliasState.began_at:type_name -> google.protobuf.Timestamp
+	0,  // 15: transcript.v1.CollectGarbageRequest.scope:type_name -> transcript.v1.Scope
+	24, // 16: transcript.v1.CollectGarbageRequest.grace:type_name -> google.protobuf.Duration
+	2,  // 17: transcript.v1.CollectGarbageResponse.phase:type_name -> transcript.v1.CollectPhase
+	3,  // 18: transcript.v1.AdminService.NamespaceStats:input_type -> transcript.v1.NamespaceStatsRequest
+	7,  // 19: transcript.v1.AdminService.SetNamespace:input_type -> transcript.v1.SetNamespaceRequest
+	9,  // 20: transcript.v1.AdminService.Verify:input_type -> transcript.v1.VerifyRequest
+	12, // 21: transcript.v1.AdminService.Backup:input_type -> transcript.v1.BackupRequest
+	14, // 22: transcript.v1.AdminService.Restore:input_type -> transcript.v1.RestoreRequest
+	19, // 23: transcript.v1.AdminService.CollectGarbage:input_type -> transcript.v1.CollectGarbageRequest
+	26, // 24: transcript.v1.AdminService.Erase:input_type -> transcript.v1.EraseRequest
+	27, // 25: transcript.v1.AdminService.GetReceipts:input_type -> transcript.v1.GetReceiptsRequest
+	21, // 26: transcript.v1.AdminService.DeleteNamespace:input_type -> transcript.v1.DeleteNamespaceRequest
+	4,  // 27: transcript.v1.AdminService.NamespaceStats:output_type -> transcript.v1.NamespaceStatsResponse
+	8,  // 28: transcript.v1.AdminService.SetNamespace:output_type -> transcript.v1.SetNamespaceResponse
+	11, // 29: transcript.v1.AdminService.Verify:output_type -> transcript.v1.VerifyResponse
+	13, // 30: transcript.v1.AdminService.Backup:output_type -> transcript.v1.BackupResponse
+	15, // 31: transcript.v1.AdminService.Restore:output_type -> transcript.v1.RestoreResponse
+	20, // 32: transcript.v1.AdminService.CollectGarbage:output_type -> transcript.v1.CollectGarbageResponse
+	28, // 33: transcript.v1.AdminService.Erase:output_type -> transcript.v1.EraseResponse
+	29, // 34: transcript.v1.AdminService.GetReceipts:output_type -> transcript.v1.GetReceiptsResponse
+	22, // 35: transcript.v1.AdminService.DeleteNamespace:output_type -> transcript.v1.DeleteNamespaceResponse
+	27, // [27:36] is the sub-list for method output_type
+	18, // [18:27] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_transcript_v1_admin_service_proto_init() }
@@ -1836,14 +2058,14 @@ func file_transcript_v1_admin_service_proto_init() {
 		return
 	}
 	file_transcript_v1_erasure_proto_init()
-	file_transcript_v1_admin_service_proto_msgTypes[3].OneofWrappers = []any{}
+	file_transcript_v1_admin_service_proto_msgTypes[4].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_transcript_v1_admin_service_proto_rawDesc), len(file_transcript_v1_admin_service_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   18,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,14 +19,15 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	AdminService_NamespaceStats_FullMethodName = "/transcript.v1.AdminService/NamespaceStats"
-	AdminService_SetNamespace_FullMethodName   = "/transcript.v1.AdminService/SetNamespace"
-	AdminService_Verify_FullMethodName         = "/transcript.v1.AdminService/Verify"
-	AdminService_Backup_FullMethodName         = "/transcript.v1.AdminService/Backup"
-	AdminService_Restore_FullMethodName        = "/transcript.v1.AdminService/Restore"
-	AdminService_CollectGarbage_FullMethodName = "/transcript.v1.AdminService/CollectGarbage"
-	AdminService_Erase_FullMethodName          = "/transcript.v1.AdminService/Erase"
-	AdminService_GetReceipts_FullMethodName    = "/transcript.v1.AdminService/GetReceipts"
+	AdminService_NamespaceStats_FullMethodName  = "/transcript.v1.AdminService/NamespaceStats"
+	AdminService_SetNamespace_FullMethodName    = "/transcript.v1.AdminService/SetNamespace"
+	AdminService_Verify_FullMethodName          = "/transcript.v1.AdminService/Verify"
+	AdminService_Backup_FullMethodName          = "/transcript.v1.AdminService/Backup"
+	AdminService_Restore_FullMethodName         = "/transcript.v1.AdminService/Restore"
+	AdminService_CollectGarbage_FullMethodName  = "/transcript.v1.AdminService/CollectGarbage"
+	AdminService_Erase_FullMethodName           = "/transcript.v1.AdminService/Erase"
+	AdminService_GetReceipts_FullMethodName     = "/transcript.v1.AdminService/GetReceipts"
+	AdminService_DeleteNamespace_FullMethodName = "/transcript.v1.AdminService/DeleteNamespace"
 )
 
 // AdminServiceClient is the client API for AdminService service.
@@ -41,8 +42,9 @@ type AdminServiceClient interface {
 	// Errors: none of its own.
 	NamespaceStats(ctx context.Context, in *NamespaceStatsRequest, opts ...grpc.CallOption) (*NamespaceStatsResponse, error)
 	// Replaces the settings of a namespace as a whole: a setting that the request does not have becomes its
-	// default. If the namespace does not exist, the call makes it. Settings count for every write that begins
-	// after the call has returned.
+	// default, and with that a hold is lifted that the request does not have. If the namespace does not exist, the call
+	// makes it. Settings count for every write that begins after the call has returned. Once a call has returned that sets
+	// a hold, a collection under way deletes nothing more in the namespace.
 	//
 	// Atomic. Idempotent with `revision`. If the settings are already those of the request, the call changes
 	// nothing, and the revision stays.
@@ -91,6 +93,9 @@ type AdminServiceClient interface {
 	// again, within the grace; each ancestor of a kept node; and what a write names during the call. What a
 	// node spawned is not kept by that. Past states that ListAliasHistory does not list any more are deleted, too.
 	//
+	// In each namespace, aliases that have expired are deleted first (`RetentionRule`). Where there is a legal hold,
+	// aliases without one still expire, and no node is deleted.
+	//
 	// The stream reports progress. Writers and readers do not wait, but while a commit that deletes is written. The
 	// collections of a store run one after another, and delete nothing while a backup or a check of the store runs.
 	//
@@ -122,6 +127,16 @@ type AdminServiceClient interface {
 	//
 	// Errors: NODE_NOT_FOUND (no node with that id was erased).
 	GetReceipts(ctx context.Context, in *GetReceiptsRequest, opts ...grpc.CallOption) (*GetReceiptsResponse, error)
+	// Deletes a namespace: its nodes, aliases, histories, receipts and settings. When the call returns, the namespace
+	// is as one that nobody wrote to, no read shows anything of it, and its name may be written to again: what is put
+	// then has nothing to do with what was there. Its rows leave the server's files behind that. A page token of before
+	// lists nothing of what was there. Backups of before still have it, and a restore of one brings it back.
+	//
+	// Waits for backups and checks of the store, and keeps none from beginning meanwhile. Atomic. Idempotent. The
+	// caller needs the role `erase`, too.
+	//
+	// Errors: LEGAL_HOLD (the namespace has a legal hold: lift it with SetNamespace first).
+	DeleteNamespace(ctx context.Context, in *DeleteNamespaceRequest, opts ...grpc.CallOption) (*DeleteNamespaceResponse, error)
 }
 
 type adminServiceClient struct {
@@ -248,6 +263,16 @@ func (c *adminServiceClient) GetReceipts(ctx context.Context, in *GetReceiptsReq
 	return out, nil
 }
 
+func (c *adminServiceClient) DeleteNamespace(ctx context.Context, in *DeleteNamespaceRequest, opts ...grpc.CallOption) (*DeleteNamespaceResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteNamespaceResponse)
+	err := c.cc.Invoke(ctx, AdminService_DeleteNamespace_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AdminServiceServer is the server API for AdminService service.
 // All implementations must embed UnimplementedAdminServiceServer
 // for forward compatibility.
@@ -260,8 +285,9 @@ type AdminServiceServer interface {
 	// Errors: none of its own.
 	NamespaceStats(context.Context, *NamespaceStatsRequest) (*NamespaceStatsResponse, error)
 	// Replaces the settings of a namespace as a whole: a setting that the request does not have becomes its
-	// default. If the namespace does not exist, the call makes it. Settings count for every write that begins
-	// after the call has returned.
+	// default, and with that a hold is lifted that the request does not have. If the namespace does not exist, the call
+	// makes it. Settings count for every write that begins after the call has returned. Once a call has returned that sets
+	// a hold, a collection under way deletes nothing more in the namespace.
 	//
 	// Atomic. Idempotent with `revision`. If the settings are already those of the request, the call changes
 	// nothing, and the revision stays.
@@ -310,6 +336,9 @@ type AdminServiceServer interface {
 	// again, within the grace; each ancestor of a kept node; and what a write names during the call. What a
 	// node spawned is not kept by that. Past states that ListAliasHistory does not list any more are deleted, too.
 	//
+	// In each namespace, aliases that have expired are deleted first (`RetentionRule`). Where there is a legal hold,
+	// aliases without one still expire, and no node is deleted.
+	//
 	// The stream reports progress. Writers and readers do not wait, but while a commit that deletes is written. The
 	// collections of a store run one after another, and delete nothing while a backup or a check of the store runs.
 	//
@@ -341,6 +370,16 @@ type AdminServiceServer interface {
 	//
 	// Errors: NODE_NOT_FOUND (no node with that id was erased).
 	GetReceipts(context.Context, *GetReceiptsRequest) (*GetReceiptsResponse, error)
+	// Deletes a namespace: its nodes, aliases, histories, receipts and settings. When the call returns, the namespace
+	// is as one that nobody wrote to, no read shows anything of it, and its name may be written to again: what is put
+	// then has nothing to do with what was there. Its rows leave the server's files behind that. A page token of before
+	// lists nothing of what was there. Backups of before still have it, and a restore of one brings it back.
+	//
+	// Waits for backups and checks of the store, and keeps none from beginning meanwhile. Atomic. Idempotent. The
+	// caller needs the role `erase`, too.
+	//
+	// Errors: LEGAL_HOLD (the namespace has a legal hold: lift it with SetNamespace first).
+	DeleteNamespace(context.Context, *DeleteNamespaceRequest) (*DeleteNamespaceResponse, error)
 	mustEmbedUnimplementedAdminServiceServer()
 }
 
@@ -374,6 +413,9 @@ func (UnimplementedAdminServiceServer) Erase(*EraseRequest, grpc.ServerStreaming
 }
 func (UnimplementedAdminServiceServer) GetReceipts(context.Context, *GetReceiptsRequest) (*GetReceiptsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetReceipts not implemented")
+}
+func (UnimplementedAdminServiceServer) DeleteNamespace(context.Context, *DeleteNamespaceRequest) (*DeleteNamespaceResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteNamespace not implemented")
 }
 func (UnimplementedAdminServiceServer) mustEmbedUnimplementedAdminServiceServer() {}
 func (UnimplementedAdminServiceServer) testEmbeddedByValue()                      {}
@@ -512,6 +554,24 @@ func _AdminService_GetReceipts_Handler(srv interface{}, ctx context.Context, dec
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AdminService_DeleteNamespace_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteNamespaceRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).DeleteNamespace(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_DeleteNamespace_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).DeleteNamespace(ctx, req.(*DeleteNamespaceRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // AdminService_ServiceDesc is the grpc.ServiceDesc for AdminService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -534,6 +594,10 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetReceipts",
 			Handler:    _AdminService_GetReceipts_Handler,
+		},
+		{
+			MethodName: "DeleteNamespace",
+			Handler:    _AdminService_DeleteNamespace_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -167,6 +167,10 @@ const (
 	// FAILED_PRECONDITION. The node was erased, and the same node cannot be put again: its id is that of what was
 	// erased. google.rpc.BadRequest has the field, such as nodes[1].salt. Put it with another salt.
 	ErrorReason_ERROR_REASON_PAYLOAD_ERASED ErrorReason = 130
+	// FAILED_PRECONDITION. A legal hold of the namespace keeps it (`RetentionRule.legal_hold`). google.rpc.BadRequest has
+	// the field that names what is held. The call changed nothing. An admin of the namespace can lift the hold with
+	// SetNamespace.
+	ErrorReason_ERROR_REASON_LEGAL_HOLD ErrorReason = 131
 	// FAILED_PRECONDITION. The call selects a root without a salt. It would be erased for every chain that begins with the
 	// same words. The message names the node, and so does `node_id` in the metadata of google.rpc.ErrorInfo. Set
 	// `shared_roots`.
@@ -215,6 +219,7 @@ var (
 		120: "ERROR_REASON_QUOTA_EXCEEDED",
 		121: "ERROR_REASON_RATE_LIMITED",
 		130: "ERROR_REASON_PAYLOAD_ERASED",
+		131: "ERROR_REASON_LEGAL_HOLD",
 		132: "ERROR_REASON_SHARED_ROOT",
 	}
 	ErrorReason_value = map[string]int32{
@@ -257,6 +262,7 @@ var (
 		"ERROR_REASON_QUOTA_EXCEEDED":       120,
 		"ERROR_REASON_RATE_LIMITED":         121,
 		"ERROR_REASON_PAYLOAD_ERASED":       130,
+		"ERROR_REASON_LEGAL_HOLD":           131,
 		"ERROR_REASON_SHARED_ROOT":          132,
 	}
 )
@@ -292,7 +298,7 @@ var File_transcript_v1_error_reason_proto protoreflect.FileDescriptor
 
 const file_transcript_v1_error_reason_proto_rawDesc = "" +
 	"\n" +
-	" transcript/v1/error_reason.proto\x12\rtranscript.v1*\xc2\n" +
+	" transcript/v1/error_reason.proto\x12\rtranscript.v1*\xe0\n" +
 	"\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
@@ -333,7 +339,8 @@ const file_transcript_v1_error_reason_proto_rawDesc = "" +
 	"\x1eERROR_REASON_PERMISSION_DENIED\x10n\x12\x1f\n" +
 	"\x1bERROR_REASON_QUOTA_EXCEEDED\x10x\x12\x1d\n" +
 	"\x19ERROR_REASON_RATE_LIMITED\x10y\x12 \n" +
-	"\x1bERROR_REASON_PAYLOAD_ERASED\x10\x82\x01\x12\x1d\n" +
+	"\x1bERROR_REASON_PAYLOAD_ERASED\x10\x82\x01\x12\x1c\n" +
+	"\x17ERROR_REASON_LEGAL_HOLD\x10\x83\x01\x12\x1d\n" +
 	"\x18ERROR_REASON_SHARED_ROOT\x10\x84\x01BCZAgithub.com/transcriptd/transcriptd/gen/transcript/v1;transcriptv1b\x06proto3"
 
 var (

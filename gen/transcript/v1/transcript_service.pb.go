@@ -2629,7 +2629,8 @@ type DeleteAliasRequest struct {
 	Precondition *AliasPrecondition `protobuf:"bytes,3,opt,name=precondition,proto3" json:"precondition,omitempty"`
 	// Whether to delete the history of the name, too, and to forget the name at once, not after 90 days: then nothing of
 	// it keeps a node from CollectGarbage. Also for an alias that is deleted already. A repeat of the call succeeds,
-	// with `deleted = false` and revision 0. The caller needs the role `erase`, too.
+	// with `deleted = false` and revision 0. The caller needs the role `erase`, too. LEGAL_HOLD refuses it for a name
+	// with a legal hold.
 	ForgetHistory bool `protobuf:"varint,4,opt,name=forget_history,json=forgetHistory,proto3" json:"forget_history,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2782,7 +2783,7 @@ type DeleteAliasesRequest struct {
 	PageToken string `protobuf:"bytes,7,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Whether to delete the histories, too, and to forget the names at once, as `DeleteAliasRequest.forget_history`
 	// does. A name whose alias was deleted before the call keeps its history. The pages of a deletion must all say the
-	// same.
+	// same. LEGAL_HOLD refuses a page with a name that has a legal hold.
 	ForgetHistory bool `protobuf:"varint,8,opt,name=forget_history,json=forgetHistory,proto3" json:"forget_history,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

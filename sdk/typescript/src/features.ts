@@ -20,6 +20,7 @@ const METHODS: Readonly<Record<string, string>> = {
   DeleteAliases: "delete_aliases",
   Erase: "erase",
   GetReceipts: "erase",
+  DeleteNamespace: "delete_namespace",
   GetNodes: "get_nodes",
   PutArchivedNodes: "archived_nodes",
   ListNamespaces: "namespaces",
@@ -35,6 +36,7 @@ const FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   AliasPrecondition: { revision: "alias_revisions" },
   DeleteAliasRequest: { forget_history: "collection" },
   DeleteAliasesRequest: { forget_history: "collection" },
+  NamespaceSettings: { retention: "retention" },
   StreamAssembleRequest: { last_messages: "last_messages", last_bytes: "last_messages", before: "last_messages" },
   MessageNote: {
     model: "note_costs",

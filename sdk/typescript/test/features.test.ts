@@ -22,6 +22,7 @@ function older(code: Code, reason: string, features: readonly string[] = []): Fa
     "DeleteAliases",
     "GetNodes",
     "ListNamespaces",
+    "SetNamespace",
     "ResolveAlias",
   ];
   return new Fake({
@@ -48,6 +49,7 @@ await suite("features", async () => {
     await rejects(client.erase({ aliasPrefix: "a" }).next(), "erase");
     await rejects(client.receipts(["0".repeat(64)]), "erase");
     await rejects(client.namespaces().next(), "namespaces");
+    await rejects(client.deleteNamespace("default"), "delete_namespace");
     await rejects(client.deleteAliases({ prefix: "a/" }).next(), "delete_aliases");
   });
 
@@ -60,6 +62,7 @@ await suite("features", async () => {
     );
     await rejects(client.put({ messages: [user("hi")], notes: [{ model: "m" }] }), "note_costs");
     await rejects(client.deleteAlias("a", undefined, { forgetHistory: true }), "collection");
+    await rejects(client.setNamespace({ retention: [{ legalHold: true }] }), "namespaces, retention");
     await rejects(
       client.deleteAliases({ all: true, forgetHistory: true, movedBefore: new Date(0) }).next(),
       "collection, delete_aliases",

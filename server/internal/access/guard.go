@@ -75,13 +75,23 @@ func (grants) Permit(_ context.Context, who *identity.Principal, m *Method, of S
 		return nil
 	case of.Forgets && !who.May(identity.Erase, of.Namespace):
 		return ErrDenied
-	case (of.All || m.Namespace == "") && who.MayEverywhere(m.Role):
+	case (of.All || m.Namespace == "") && mayEach(m.Role, who.MayEverywhere):
 		return nil
-	case !of.All && m.Namespace != "" && who.May(m.Role, of.Namespace):
+	case !of.All && m.Namespace != "" && mayEach(m.Role, func(role identity.Role) bool { return who.May(role, of.Namespace) }):
 		return nil
 	default:
 		return ErrDenied
 	}
+}
+
+// mayEach tells whether each of some roles is given, by one grant or by several.
+func mayEach(roles identity.Role, may func(identity.Role) bool) bool {
+	for left := roles; left != 0; left &= left - 1 {
+		if !may(left & -left) {
+			return false
+		}
+	}
+	return true
 }
 
 // whoKey is the key of who calls, in the context of a call.

@@ -33,7 +33,7 @@ const (
 
 // Method is a row of the table of methods.
 type Method struct {
-	// Role is what a caller needs on the namespace of the request, and on the whole store where the request is about that, or about no
+	// Role is what a caller needs, each of them where there are several, on the namespace of the request, and on the whole store where the request is about that, or about no
 	// namespace; known: nothing but to be known.
 	Role identity.Role
 	Kind Kind
@@ -77,14 +77,15 @@ var methods = map[string]*Method{
 	transcriptv1.TranscriptService_ListNamespaces_FullMethodName:   {known, Reads, "", ""}, // lists what the caller may read
 	transcriptv1.TranscriptService_ServerInfo_FullMethodName:       {known, Reads, "", ""},
 
-	transcriptv1.AdminService_NamespaceStats_FullMethodName: {identity.Operate, Reads, namespace, ""},
-	transcriptv1.AdminService_SetNamespace_FullMethodName:   {identity.Admin, Writes, namespace, ""},
-	transcriptv1.AdminService_Verify_FullMethodName:         {identity.Operate, Reads, namespace, "scope"},
-	transcriptv1.AdminService_Backup_FullMethodName:         {identity.Backup, Reads, namespace, "scope"},
-	transcriptv1.AdminService_Restore_FullMethodName:        {identity.Admin, Writes, namespace, ""},
-	transcriptv1.AdminService_CollectGarbage_FullMethodName: {identity.Admin, Reads, namespace, "scope"},
-	transcriptv1.AdminService_Erase_FullMethodName:          {identity.Erase, Reads, namespace, ""},
-	transcriptv1.AdminService_GetReceipts_FullMethodName:    {identity.Read, Reads, namespace, ""},
+	transcriptv1.AdminService_NamespaceStats_FullMethodName:  {identity.Operate, Reads, namespace, ""},
+	transcriptv1.AdminService_SetNamespace_FullMethodName:    {identity.Admin, Writes, namespace, ""},
+	transcriptv1.AdminService_Verify_FullMethodName:          {identity.Operate, Reads, namespace, "scope"},
+	transcriptv1.AdminService_Backup_FullMethodName:          {identity.Backup, Reads, namespace, "scope"},
+	transcriptv1.AdminService_Restore_FullMethodName:         {identity.Admin, Writes, namespace, ""},
+	transcriptv1.AdminService_CollectGarbage_FullMethodName:  {identity.Admin, Reads, namespace, "scope"},
+	transcriptv1.AdminService_DeleteNamespace_FullMethodName: {identity.Admin | identity.Erase, Writes, namespace, ""},
+	transcriptv1.AdminService_Erase_FullMethodName:           {identity.Erase, Reads, namespace, ""},
+	transcriptv1.AdminService_GetReceipts_FullMethodName:     {identity.Read, Reads, namespace, ""},
 
 	healthv1.Health_Check_FullMethodName: {known, Health, "", ""},
 	healthv1.Health_List_FullMethodName:  {known, Health, "", ""},

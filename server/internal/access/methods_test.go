@@ -25,9 +25,10 @@ func TestTableIsAsDocumented(t *testing.T) {
 		t.Fatal("docs/api.md has no table of roles")
 	}
 	want, got := map[string][]string{}, map[string][]string{}
-	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z]+)` \\| ([A-Z][^.|]*)").FindAllStringSubmatch(string(page), -1) {
-		if _, err := identity.ParseRole(row[1]); err == nil {
-			want[row[1]] = slices.Sorted(slices.Values(strings.Split(strings.TrimSpace(row[2]), ", ")))
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z]+(?:` and `[a-z]+)*)` \\| ([A-Z][^.|]*)").FindAllStringSubmatch(string(page), -1) {
+		roles := strings.Split(row[1], "` and `")
+		if _, err := identity.ParseRole(roles[0]); err == nil {
+			want[strings.Join(roles, " ")] = slices.Sorted(slices.Values(strings.Split(strings.TrimSpace(row[2]), ", ")))
 		}
 	}
 	for name, m := range methods {

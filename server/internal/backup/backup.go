@@ -14,6 +14,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/internal/archive"
+	"github.com/transcriptd/transcriptd/server/internal/retention"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -197,8 +198,14 @@ func (r *run) rest(ctx context.Context) (_ chainstore.Point, err error) {
 	spool := &archive.Spool{}
 	defer func() { err = errors.Join(err, spool.Close()) }()
 	point, err := r.Store.ExportAliases(ctx, r.from.after, r.wants, chainstore.ExportYield{
-		Namespace: func(n *chainstore.ExportedNamespace) error { return spool.Write(namespaceRecord(n)) },
-		Alias:     func(a *chainstore.ExportedAlias) error { return spool.Write(aliasRecord(a)) },
+		Namespace: func(n *chainstore.ExportedNamespace) error {
+			record, err := namespaceRecord(n)
+			if err != nil {
+				return err
+			}
+			return spool.Write(record)
+		},
+		Alias: func(a *chainstore.ExportedAlias) error { return spool.Write(aliasRecord(a)) },
 	})
 	if err != nil {
 		return 0, err
@@ -294,14 +301,12 @@ func nodeRecord(n *chainstore.ExportedNode) (*transcriptv1.ArchiveRecord, error)
 	}}}, nil
 }
 
-func namespaceRecord(n *chainstore.ExportedNamespace) *transcriptv1.ArchiveRecord {
+func namespaceRecord(n *chainstore.ExportedNamespace) (_ *transcriptv1.ArchiveRecord, err error) {
 	out := &transcriptv1.ArchiveNamespace{Name: n.Name, SettingsRevision: n.Settings.Revision, RevisionFloor: n.Floor}
 	if n.Settings.Revision > 0 {
-		out.Settings = &transcriptv1.NamespaceSettings{
-			MaxNodes: n.Settings.MaxNodes, MaxMessageBytes: n.Settings.MaxMessageBytes, MaxAliases: n.Settings.MaxAliases,
-		}
+		out.Settings, err = retention.Settings(&n.Settings.Settings)
 	}
-	return &transcriptv1.ArchiveRecord{Record: &transcriptv1.ArchiveRecord_Namespace{Namespace: out}}
+	return &transcriptv1.ArchiveRecord{Record: &transcriptv1.ArchiveRecord_Namespace{Namespace: out}}, err
 }
 
 func aliasRecord(a *chainstore.ExportedAlias) *transcriptv1.ArchiveRecord {

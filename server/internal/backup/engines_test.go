@@ -71,7 +71,9 @@ func TestOverEngines(t *testing.T) {
 		write(t, rpc, round)
 	}
 	compacted(t, rpc)
-	if _, err := transcriptv1.NewAdminServiceClient(conn).SetNamespace(t.Context(), &transcriptv1.SetNamespaceRequest{Settings: &transcriptv1.NamespaceSettings{MaxNodes: 1000}}); err != nil {
+	if _, err := transcriptv1.NewAdminServiceClient(conn).SetNamespace(t.Context(), &transcriptv1.SetNamespaceRequest{Settings: &transcriptv1.NamespaceSettings{
+		MaxNodes: 1000, Retention: []*transcriptv1.RetentionRule{{AliasPrefix: "case/", LegalHold: true}},
+	}}); err != nil {
 		t.Fatal(err)
 	}
 	first := writeTo(t, &backup.Backup{Store: disk})

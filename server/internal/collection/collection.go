@@ -3,11 +3,13 @@ package collection
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/server/internal/panics"
+	"github.com/transcriptd/transcriptd/server/internal/retention"
 )
 
 // Report is how far a collection is: the counts are of all namespaces so far.
@@ -18,6 +20,8 @@ type Report struct {
 	Namespaces int64
 	// Reclaiming says that space is being given back.
 	Reclaiming bool
+	// Expired counts aliases, those whose histories alone were left among them; Held, namespaces in which nothing was deleted, since there is a hold.
+	Expired, Held int64
 	// Space is that of the store at the end of a whole store.
 	Space chainstore.Space
 }
@@ -29,17 +33,44 @@ type Store interface {
 	Namespaces(ctx context.Context, query chainstore.NamespaceQuery) ([]string, error)
 }
 
+// Collector collects a store by the rules of its namespaces. Now tells the time by which aliases expire.
+type Collector struct {
+	Store  Store
+	Keeper *retention.Keeper
+	Now    func() time.Time
+}
+
 // page is how many names are read at once.
 const page = 100
 
-// One collects a namespace.
-func One(ctx context.Context, s Store, namespace string, c chainstore.Collection, report func(Report) error) error {
-	return s.Collect(ctx, namespace, c, func(now chainstore.Collected) error { return report(Report{Collected: now, Namespace: namespace}) })
+// One deletes the aliases of a namespace that have expired, and collects it unless there is a hold.
+func (r *Collector) One(ctx context.Context, namespace string, c chainstore.Collection, report func(Report) error) error {
+	told := Report{Namespace: namespace, Collected: chainstore.Collected{Phase: chainstore.CollectMarking}}
+	_, err := r.Keeper.Expire(ctx, namespace, r.Now(), c.DryRun, func(expired int64) error {
+		told.Expired = expired
+		return report(told)
+	})
+	if err != nil {
+		return err
+	}
+	c.May = func(ctx context.Context) error { return r.Keeper.MayCollect(ctx, namespace) }
+	if err = c.May(ctx); err == nil {
+		err = r.Store.Collect(ctx, namespace, c, func(now chainstore.Collected) error {
+			told.Collected = now
+			return report(told)
+		})
+	}
+	if errors.Is(err, retention.ErrHeld) {
+		told.Phase, told.Held = chainstore.CollectDone, 1
+		return report(told)
+	}
+	return err
 }
 
 // Whole collects every namespace, gives space back behind that where it is told to, and tells how much is left to be given back.
-func Whole(ctx context.Context, s Store, c chainstore.Collection, reclaim bool, report func(Report) error) error {
-	told, err := all(ctx, s, c, report)
+func (r *Collector) Whole(ctx context.Context, c chainstore.Collection, reclaim bool, report func(Report) error) error {
+	s := r.Store
+	told, err := r.all(ctx, c, report)
 	if err != nil {
 		return err
 	}
@@ -83,20 +114,20 @@ func beside(ctx context.Context, run func(context.Context) error, tell func() er
 
 // all collects every namespace that was there when it began to read their names, in the order of these. One that fails does not keep it from the
 // others: its error is returned at the end, the first one of several.
-func all(ctx context.Context, s Store, c chainstore.Collection, report func(Report) error) (told Report, err error) {
+func (r *Collector) all(ctx context.Context, c chainstore.Collection, report func(Report) error) (told Report, err error) {
 	var (
 		failed error
 		query  = chainstore.NamespaceQuery{Limit: page}
 	)
 	for {
-		names, err := s.Namespaces(ctx, query)
+		names, err := r.Store.Namespaces(ctx, query)
 		if err != nil {
 			return told, err
 		}
 		for _, name := range names {
-			before, unheard := told.Collected, error(nil)
-			err := s.Collect(ctx, name, c, func(now chainstore.Collected) error {
-				told.Namespace, told.Collected = name, sum(before, now)
+			before, unheard := told, error(nil)
+			err := r.One(ctx, name, c, func(now Report) error {
+				told = sum(&before, now)
 				if now.Phase == chainstore.CollectDone {
 					told.Namespaces++
 				}
@@ -122,8 +153,9 @@ func all(ctx context.Context, s Store, c chainstore.Collection, report func(Repo
 }
 
 // sum adds what the collections before have deleted.
-func sum(before, now chainstore.Collected) chainstore.Collected {
+func sum(before *Report, now Report) Report {
 	now.Nodes, now.Messages = now.Nodes+before.Nodes, now.Messages+before.Messages
 	now.MessageBytes, now.States = now.MessageBytes+before.MessageBytes, now.States+before.States
+	now.Expired, now.Held, now.Namespaces = now.Expired+before.Expired, now.Held+before.Held, before.Namespaces
 	return now
 }

@@ -36,11 +36,12 @@ func (r *run) labels(ctx context.Context) error {
 	if len(r.names) == 0 {
 		return nil
 	}
-	if err := r.May(ctx, r.Namespace, r.heads); err != nil {
-		return err
-	}
 	for some := range slices.Chunk(r.names, chainstore.MaxErased) {
-		had, err := r.Store.EraseLabels(ctx, r.Namespace, some)
+		had := 0
+		err := r.May(ctx, r.Namespace, r.heads, func() (err error) {
+			had, err = r.Store.EraseLabels(ctx, r.Namespace, some)
+			return err
+		})
 		if err != nil {
 			return err
 		}
@@ -202,10 +203,11 @@ func (r *run) commit(ctx context.Context, nodes []chainstore.ErasedNode) (int, e
 		}
 		nodes[i].Receipt = receipt
 	}
-	if err := r.May(ctx, r.Namespace, ids); err != nil {
-		return 0, err
-	}
-	erased, err := r.Store.Erase(ctx, r.Namespace, nodes)
+	erased := 0
+	err := r.May(ctx, r.Namespace, ids, func() (err error) {
+		erased, err = r.Store.Erase(ctx, r.Namespace, nodes)
+		return err
+	})
 	if !errors.Is(err, chainstore.ErrTooLarge) || len(nodes) == 1 {
 		return erased, err
 	}

@@ -4,6 +4,7 @@ package erasure
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -26,8 +27,8 @@ type Erasure struct {
 	Receipts *Receipts
 	// Reference stands in them.
 	Reference string
-	// May is asked before each batch, whose error ends the call.
-	May func(ctx context.Context, namespace string, ids []chainstore.ID) error
+	// May runs what erases some nodes, or refuses it, which ends the call. It is asked about all of them first.
+	May func(ctx context.Context, namespace string, ids []chainstore.ID, erase func() error) error
 	// Wait waits until the content has left the files; Erased is called before.
 	Wait   bool
 	Erased func()
@@ -118,6 +119,9 @@ func (r *run) held(ctx context.Context) error {
 	all := r.sorted(func(t *target) bool { return t.erasedAt == 0 || t.again })
 	r.now.Phase, r.now.NodesSelected = transcriptv1.ErasePhase_ERASE_PHASE_ERASING, int64(len(all))+r.now.AlreadyErased
 	if err := r.tell(nil); err != nil {
+		return err
+	}
+	if err := r.May(ctx, r.Namespace, slices.Concat(all, r.heads), func() error { return nil }); err != nil {
 		return err
 	}
 	if err := r.erase(ctx, all, nil); err != nil {

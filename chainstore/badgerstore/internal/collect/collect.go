@@ -3,6 +3,7 @@ package collect
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -57,6 +58,9 @@ func (o Collector) Collect(ctx context.Context, namespace string, q chainstore.C
 	if c.sweeping != nil {
 		c.cutoff = c.Cutoff(c.sweeping.Now)
 		err = c.run(ctx)
+		if errors.Is(err, commit.ErrGone) {
+			err = nil
+		}
 		if end := c.sweeping.End(); err == nil {
 			err = end
 		}

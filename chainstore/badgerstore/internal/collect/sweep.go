@@ -216,6 +216,9 @@ func (c *collection) unlink(ctx context.Context, n *commit.Dead) error {
 func (c *collection) delete(ctx context.Context, commits func() (nodes int64, err error)) error {
 	began, nodes := time.Now(), int64(0)
 	err := c.Gate.Delete(ctx, c.held, func() (err error) {
+		if err := c.Permit(ctx); err != nil {
+			return err
+		}
 		began = time.Now()
 		nodes, err = commits()
 		return err

@@ -84,6 +84,8 @@ type batch struct {
 	// full says that no change is taken any more: one is to be alone. swept are the nodes that it deletes.
 	full  bool
 	swept *cache.Forgotten
+	// gone is the number of the namespace that it deletes; 0: none.
+	gone uint32
 	// readIn counts the rows that were read in for the cache of calls.
 	readIn int
 	// awaiting has, by spawners that were not put yet, the nodes that they spawned.
@@ -134,7 +136,7 @@ func (c *Committer) end(b *batch) {
 	clear(b.awaiting)
 	clear(b.entered)
 	b.pending, b.bytes, b.drafts, b.readIn, b.settled, b.room, b.view = nil, 0, 0, 0, false, b.room[:0], nil
-	b.full, b.swept = false, nil
+	b.full, b.swept, b.gone = false, nil, 0
 	c.spare = b
 }
 
@@ -193,7 +195,7 @@ func (b *batch) take(r *Request) bool {
 
 // takeBack leaves the batch as it was before the last change.
 func (b *batch) takeBack() {
-	b.swept = nil
+	b.swept, b.gone = nil, 0
 	for _, u := range b.undo.writes {
 		b.bytes -= Cost(u.key, b.writes[u.key])
 		if !u.had {

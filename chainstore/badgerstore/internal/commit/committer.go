@@ -329,6 +329,9 @@ func (c *Committer) persist(b *batch) error {
 			c.swept = commit
 		}
 	}
+	if b.gone != 0 {
+		c.forgetNamespace(commit, b.gone)
+	}
 	b.keepEras()
 	c.source.Caches.Aliases.Tell(commit, b.wroteAliases())
 	for _, n := range b.byPlace {

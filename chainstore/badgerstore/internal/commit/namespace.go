@@ -9,6 +9,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
+	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 )
 
 // What is given once: the numbers of namespaces, and in a namespace those of segments and of spawned nodes. The row that says how
@@ -109,6 +110,15 @@ func (c *Committer) keepCounters(ns uint32, now layout.Counters) {
 	c.counters[ns] = now
 }
 
+// forgetNamespace forgets what is kept of a namespace that was deleted.
+func (c *Committer) forgetNamespace(commit uint64, number uint32) {
+	delete(c.counters, number)
+	delete(c.settings, number)
+	c.source.Names.Forget(number, commit)
+	c.source.Caches.Forget(commit, &cache.Forgotten{Namespace: number, All: true})
+	c.swept = commit // places that were found before are of another namespace
+}
+
 // keepCounters remembers what a durable batch counted.
 func (b *batch) keepCounters() {
 	for ns := range b.entered {
@@ -152,7 +162,11 @@ func (d *changeTxn) setSettings(namespace string, become func(chainstore.Setting
 		d.set(layout.CountersKey(d.ns), layout.AppendCounters(nil, &d.counters))
 		d.giveNumber(namespace)
 	}
-	return row.SettingsNow, d.nameFeature(layout.FeatureSettings)
+	err = d.nameFeature(layout.FeatureSettings)
+	if err == nil && row.Retention != "" {
+		err = d.nameFeature(layout.FeatureRetention)
+	}
+	return row.SettingsNow, err
 }
 
 // require writes a feature into the store's header that who opens it must know, unless it is there.

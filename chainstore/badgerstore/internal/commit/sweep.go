@@ -29,6 +29,9 @@ type Sweeping struct {
 // errNoNamespace is the error for a namespace that was never written to.
 var errNoNamespace = errors.New("the namespace was never written to")
 
+// ErrGone is the error for a namespace that was deleted since its collection began.
+var ErrGone = errors.New("the namespace was deleted")
+
 // BeginSweeping begins a collection; nil in a namespace that was never written to. There is one at a time. Reads that begin from now on see
 // what was named before.
 func (c *Committer) BeginSweeping(ctx context.Context, namespace string) (*Sweeping, error) {
@@ -146,9 +149,18 @@ func (d *changeTxn) sweep(namespace string, s *Sweeping, nodes []Dead) (out Swep
 	return out, nil
 }
 
+// enterAgain enters the namespace of a collection, if that is the one that it began with.
+func (d *changeTxn) enterAgain(namespace string, s *Sweeping) error {
+	err := d.enter(namespace)
+	if err == nil && (d.created || d.ns != s.named.ns) {
+		err = ErrGone
+	}
+	return err
+}
+
 // enterSweep enters the namespace of a collection, and adds what was named to what is kept.
 func (d *changeTxn) enterSweep(namespace string, s *Sweeping) error {
-	if err := d.enter(namespace); err != nil {
+	if err := d.enterAgain(namespace, s); err != nil {
 		return err
 	}
 	for segment, seq := range s.named.seqs {
@@ -314,7 +326,7 @@ func (s *Sweeping) Forget(ctx context.Context, namespace string, names []string)
 	}
 	forgot := int64(0)
 	r.own = func(d *changeTxn) error {
-		if err := d.enter(namespace); err != nil {
+		if err := d.enterAgain(namespace, s); err != nil {
 			return err
 		}
 		for _, name := range names {

@@ -20,9 +20,15 @@ const FeatureTurns = "turns"
 // FeatureErasure is that nodes were erased: their S rows have headers that say so, and they have receipts, the rows of table Q. It is required.
 const FeatureErasure = "erasure"
 
+// FeatureRetention is that settings may say what is to become of aliases, such as that they must not be deleted. It is required.
+const FeatureRetention = "retention"
+
+// FeatureGone is that namespaces were deleted: the rows of table M say which numbers have no name. It is required.
+const FeatureGone = "deleted_namespaces"
+
 // features are those of a store that this program knows. A feature is what rows a later program adds, such as those of a
 // table that is yet to come; whoever adds the first row of it names it in the store's header, in the same commit.
-var features = []string{FeatureSettings, FeatureEras, FeatureForgetting, FeatureTurns, FeatureErasure, FeatureSigning, FeaturePurges}
+var features = []string{FeatureSettings, FeatureEras, FeatureForgetting, FeatureTurns, FeatureErasure, FeatureSigning, FeaturePurges, FeatureRetention, FeatureGone}
 
 // StoreHeader is the D row: which store this is, and what it takes to read it. The number in the F row is the version of this row, too.
 type StoreHeader struct {
@@ -44,9 +50,10 @@ func (h *StoreHeader) Has(feature string) bool {
 
 // Name adds a feature, which it does not have.
 func (h *StoreHeader) Name(feature string) {
-	if feature == FeatureForgetting || feature == FeatureErasure {
+	switch feature {
+	case FeatureForgetting, FeatureErasure, FeatureRetention, FeatureGone:
 		h.Required = append(h.Required, feature)
-	} else {
+	default:
 		h.Optional = append(h.Optional, feature)
 	}
 }
@@ -55,7 +62,7 @@ func (h *StoreHeader) Name(feature string) {
 func (h *StoreHeader) Tables(ns uint32) string {
 	tables, of := NamespaceTables, map[string]byte{FeatureSettings: TableSettings, FeatureErasure: TableReceipts}
 	if ns == OwnNamespace {
-		tables, of = OwnTables, map[string]byte{FeatureEras: TableEras, FeatureTurns: TableTurns, FeatureSigning: TableSigning, FeaturePurges: TablePurges}
+		tables, of = OwnTables, map[string]byte{FeatureEras: TableEras, FeatureTurns: TableTurns, FeatureSigning: TableSigning, FeaturePurges: TablePurges, FeatureGone: TableGone}
 	}
 	for feature, table := range of {
 		if h.Has(feature) {

@@ -32,6 +32,7 @@ import (
 //	J 00 number:8 part:2                  what is to leave the files; number is that of the commit that erased it, or deleted it
 //	J 01 number:8                         when all that had this number was found to have left them
 //	J 02 key                              what key had, while all of it is dropped before it is written again
+//	M number:4                            a namespace of that number was deleted; for ever, since the number is never given again
 //
 // The other namespaces have, with place = segment:8 seq:4 and seq the number of a node's ancestors,
 //
@@ -70,6 +71,7 @@ const (
 	TableTurns   = 'O'
 	TableSigning = 'B'
 	TablePurges  = 'J'
+	TableGone    = 'M'
 
 	TableNodes     = 'S'
 	TableIDs       = 'I'
@@ -264,6 +266,22 @@ func ParseIDKey(key []byte) (id chainstore.ID, err error) {
 
 // ParseAliasKey reads an A key.
 func ParseAliasKey(key []byte) string { return string(key[KeyPrefix:]) }
+
+// GoneKey is the M key of a number.
+func GoneKey(number uint32) []byte {
+	return binary.BigEndian.AppendUint32(TableKey(OwnNamespace, TableGone), number)
+}
+
+// ParseGoneKey reads an M key.
+func ParseGoneKey(key []byte) (number uint32, err error) {
+	if len(key) != KeyPrefix+4 {
+		return 0, CorruptKey(TableGone)
+	}
+	if number = binary.BigEndian.Uint32(key[KeyPrefix:]); number < FirstNamespace || number > LastNamespace {
+		return 0, CorruptKey(TableGone)
+	}
+	return number, nil
+}
 
 // ParseMovedKey reads a T key.
 func ParseMovedKey(key []byte) (folder, name string, movedAt int64, err error) {

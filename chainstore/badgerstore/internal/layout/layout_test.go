@@ -91,6 +91,8 @@ func TestGoldenValues(t *testing.T) {
 		Forks: []chainstore.Place{at, {Segment: 1, Seq: 0}}, Header: []byte("head"), Metadata: []byte("meta"), Payload: []byte("pay"),
 	}
 	header := StoreHeader{ID: chainstore.StoreID(bytes.Repeat([]byte{7}, 16)), Required: []string{"receipts", "a"}, Optional: []string{"feeds"}}
+	retained := goldenSettings
+	retained.Retention = "ab"
 	tools := &chainstore.Tables{OtherCalls: 1, Tools: []chainstore.ToolCount{{Name: runloop.Some("sh"), Calls: 2}, {Calls: 1}}}
 	for name, c := range map[string]struct {
 		value []byte
@@ -123,15 +125,17 @@ func TestGoldenValues(t *testing.T) {
 		"variables of version 1": {
 			appendVariables(tableVersion(&chainstore.Header{Version1: true}), []chainstore.Variable{{Name: "x", Seq: 200}}), "0178c801",
 		},
-		"place":          {AppendPlaceValue(nil, at), "ac0202"},
-		"number":         {NumberValue(300), "ac02"},
-		"counters":       {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, ""}), "010203040506070809"},
-		"floor":          {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 300, 0, 0, ""}), "010203040506070809ac02"},
-		"swept":          {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 300, 0, ""}), "01020304050607080900ac02"},
-		"erasures":       {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 300, ""}), "0102030405060708090000ac02"},
-		"later counters": {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, "later"}), "010203040506070809000000" + "6c61746572"},
-		"settings":       {AppendSettings(nil, &goldenSettings), "03ac02c80102"},
-		"later settings": {AppendSettings(nil, &Settings{SettingsNow: goldenSettings.SettingsNow, Rest: "later"}), "03ac02c80102" + "6c61746572"},
+		"place":                         {AppendPlaceValue(nil, at), "ac0202"},
+		"number":                        {NumberValue(300), "ac02"},
+		"counters":                      {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, ""}), "010203040506070809"},
+		"floor":                         {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 300, 0, 0, ""}), "010203040506070809ac02"},
+		"swept":                         {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 300, 0, ""}), "01020304050607080900ac02"},
+		"erasures":                      {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 300, ""}), "0102030405060708090000ac02"},
+		"later counters":                {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, "later"}), "010203040506070809000000" + "6c61746572"},
+		"settings":                      {AppendSettings(nil, &goldenSettings), "03ac02c80102"},
+		"later settings":                {AppendSettings(nil, &Settings{SettingsNow: goldenSettings.SettingsNow, Rest: "later"}), "03ac02c80102" + "006c61746572"},
+		"retention":                     {AppendSettings(nil, &retained), "03ac02c80102" + "026162"},
+		"later settings with retention": {AppendSettings(nil, &Settings{SettingsNow: retained.SettingsNow, Rest: "later"}), "03ac02c80102" + "026162" + "6c61746572"},
 		"first token key": {
 			AppendTokenKeys(nil, &TokenKeys{TokenKeys: chainstore.TokenKeys{Current: goldenTokenKeys.Previous}}), "0101c801" + goldenID().String(),
 		},

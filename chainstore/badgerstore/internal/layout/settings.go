@@ -22,6 +22,9 @@ func AppendSettings(b []byte, s *Settings) []byte {
 	for _, n := range s.numbers() {
 		b = binary.AppendUvarint(b, uint64(*n))
 	}
+	if s.Retention != "" || s.Rest != "" {
+		b = appendText(b, s.Retention)
+	}
 	return append(b, s.Rest...)
 }
 
@@ -29,6 +32,9 @@ func ParseSettings(value []byte) (s Settings, err error) {
 	d := reader{rest: value}
 	for _, n := range s.numbers() {
 		*n = int64(d.number(math.MaxInt64))
+	}
+	if len(d.rest) > 0 { // rows of before end here
+		s.Retention = string(d.bytes(int(d.number(uint64(len(d.rest))))))
 	}
 	if s.Rest, d.rest = string(d.rest), nil; s.Revision == 0 {
 		d.fail()

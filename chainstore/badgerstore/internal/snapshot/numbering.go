@@ -13,8 +13,8 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 )
 
-// Each number from firstNamespace through the last that was given has exactly one name, for a name and its number are written in
-// one transaction with the last number given. Where a block of a table cannot be read, the database finds none of its rows and
+// Each number from firstNamespace through the last that was given has exactly one name, or was taken back, for a name and its number are written in
+// one transaction with the last number given, and a name is deleted in one with the row that says so. Where a block of a table cannot be read, the database finds none of its rows and
 // tells no error; so what does not add up is told before a number is given a second time.
 
 // Numbering is what the store's own rows say of namespaces.
@@ -24,6 +24,8 @@ type Numbering struct {
 	noLast error
 	// Numbers are those of the names, in order.
 	Numbers []uint32
+	// gone are those that were taken back, in order.
+	gone []uint32
 	// unread counts the names whose number cannot be read.
 	unread int
 }
@@ -91,7 +93,23 @@ func (v *Snapshot) Numbering(ctx context.Context, f func(name string, number uin
 		return nil
 	})
 	slices.Sort(n.Numbers)
+	if err != nil {
+		return n, err
+	}
+	err = v.Scan(ctx, layout.TableKey(layout.OwnNamespace, layout.TableGone), nil, func(key, _ []byte) error {
+		number, err := layout.ParseGoneKey(key)
+		if err == nil {
+			n.gone = append(n.gone, number)
+		}
+		return nil // Verify tells of the others
+	})
 	return n, err
+}
+
+// IsGone tells whether a number was taken back.
+func (n *Numbering) IsGone(number uint32) bool {
+	_, gone := slices.BinarySearch(n.gone, number)
+	return gone
 }
 
 // Problems says what is wrong with the numbers of the names.
@@ -111,16 +129,24 @@ func (n *Numbering) Problems() (what []string) {
 			above++
 		}
 	}
+	for _, number := range n.gone {
+		if _, named := slices.BinarySearch(n.Numbers, number); named {
+			what = append(what, fmt.Sprintf("number %d has a name, and its namespace was deleted", number))
+		}
+		if number > n.Last {
+			what = append(what, fmt.Sprintf("the last number given is %d, and the namespace of number %d was deleted", n.Last, number))
+		}
+	}
 	if above > 0 {
 		what = append(what, fmt.Sprintf("the last number given is %d, and %d names have a higher one, up to %d", n.Last, above, n.Numbers[len(n.Numbers)-1]))
 	}
 	return what
 }
 
-// Nameless are the numbers that were given and have no name, in order.
+// Nameless are the numbers that were given, and not taken back, and have no name, in order.
 func (n *Numbering) Nameless() (ranges []NumberRange) {
 	next := uint32(layout.FirstNamespace)
-	for _, number := range n.Numbers {
+	for _, number := range slices.Sorted(slices.Values(slices.Concat(n.Numbers, n.gone))) {
 		if number > n.Last {
 			break
 		}

@@ -103,7 +103,7 @@ func (c *checker) format() error {
 	case version != layout.FormatVersion:
 		c.problem(chainstore.ProblemStore, nil, "the store has format %d, which this program does not know", version)
 	}
-	for _, check := range []func() error{c.header, c.tokenKeys, c.eras, c.signing, c.purges} {
+	for _, check := range []func() error{c.header, c.tokenKeys, c.eras, c.signing, c.purges, c.goneRows} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -198,6 +198,21 @@ func (c *checker) purges() error {
 	})
 }
 
+// goneRows checks the rows of the numbers that were taken back.
+func (c *checker) goneRows() error {
+	if !c.Source.Header.Load().Has(layout.FeatureGone) {
+		return nil
+	}
+	return c.each(chainstore.ProblemStore, layout.TableGone, func(key, value []byte) error {
+		c.at.entries++
+		if _, err := layout.ParseGoneKey(key); err != nil {
+			return err
+		}
+		_, err := layout.ParseNumber(value, layout.TableGone)
+		return err
+	})
+}
+
 // hidden looks for rows of numbers that have no name: a problem for each such number, and one for each stretch of those that were
 // given and have neither.
 func (c *checker) hidden(n *snapshot.Numbering) error {
@@ -227,7 +242,7 @@ func (c *checker) nameless(n *snapshot.Numbering, r snapshot.NumberRange, given 
 		if !found {
 			return nil
 		}
-		if _, named := slices.BinarySearch(n.Numbers, used); !named {
+		if _, named := slices.BinarySearch(n.Numbers, used); !named && !n.IsGone(used) {
 			c.problem(chainstore.ProblemStray, nil, "namespace number %d has rows and no name, so that nobody can read them; they are not checked", used)
 		}
 		next = uint64(used) + 1

@@ -375,6 +375,12 @@ class SharedRootError(TranscriptError):
     reason, default_code = "SHARED_ROOT", _PRECONDITION
 
 
+class LegalHoldError(TranscriptError):
+    """A legal hold of the namespace keeps what was to go; nothing was changed."""
+
+    reason, default_code = "LEGAL_HOLD", _PRECONDITION
+
+
 class VerificationError(TranscriptError):
     """What the server sent does not hash to the ids that it should have, or does not lead to the head."""
 

@@ -8,6 +8,7 @@ import { fault } from "../errors.js";
 import {
   BackupRequestSchema,
   CollectGarbageRequestSchema,
+  DeleteNamespaceRequestSchema,
   NamespaceSettingsSchema,
   RestoreRequestSchema,
   Scope as Whole,
@@ -161,6 +162,19 @@ export abstract class Administration extends Compactions {
       this.admin.setNamespace(request, o),
     );
     return reply;
+  }
+
+  /**
+   * Deletes the namespace with all that it has, receipts and settings too, and tells whether there was one. confirm must be its name, "default"
+   * where the Client has none. The caller needs the roles admin and erase; LEGAL_HOLD, where there is a hold. A call whose reply is lost is not
+   * repeated: somebody may have begun the namespace anew. A server without the feature "delete_namespace" does not have it.
+   */
+  async deleteNamespace(confirm: string, options?: CallOptions): Promise<boolean> {
+    const request = create(DeleteNamespaceRequestSchema, { namespace: this.namespace, confirm });
+    const { reply } = await this.caller.unary(scopeOf(options), when(false), (o) =>
+      this.admin.deleteNamespace(request, o),
+    );
+    return reply.deleted;
   }
 
   /**

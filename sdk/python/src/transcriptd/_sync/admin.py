@@ -38,9 +38,16 @@ class Admin(Calls):
             yield name
 
     def set_namespace(
-        self, *, max_nodes: int = 0, max_message_bytes: int = 0, max_aliases: int = 0, revision: int | None = None
+        self,
+        *,
+        max_nodes: int = 0,
+        max_message_bytes: int = 0,
+        max_aliases: int = 0,
+        retention: Iterable[v1.RetentionRule] = (),
+        revision: int | None = None,
     ) -> v1.SetNamespaceResponse:
-        """Replaces the settings of the namespace as a whole: what is not given, and 0, is no limit.
+        """Replaces the settings of the namespace as a whole: what is not given, and 0, is no limit. `retention` are the rules by which aliases
+        expire or are held: one that is not among them is taken away, and with it a hold. A server without the feature "retention" has none.
 
         With a revision it does so only if that is the settings' own, as stats tells it, 0 where they were never set; else
         SettingsChangedError. None: whatever they are, and then a call whose reply is lost is not repeated.
@@ -49,12 +56,23 @@ class Admin(Calls):
             max_nodes=_check.number("max_nodes", max_nodes),
             max_message_bytes=_check.number("max_message_bytes", max_message_bytes),
             max_aliases=_check.number("max_aliases", max_aliases),
+            retention=retention,
         )
         request = v1.SetNamespaceRequest(
             namespace=self.namespace, settings=settings, revision=None if revision is None else _check.number("revision", revision)
         )
         reply, _ = self._call("SetNamespace", request, v1.SetNamespaceResponse, revision is not None)
         return reply
+
+    def delete_namespace(self, confirm: str) -> bool:
+        """Deletes the namespace with all that it has, receipts and settings too, and tells whether there was one. `confirm` must be its name.
+
+        The caller needs the roles admin and erase; LegalHoldError, where there is a hold. A call whose reply is lost is not repeated: somebody may
+        have begun the namespace anew. A server without the feature "delete_namespace" does not have it.
+        """
+        request = v1.DeleteNamespaceRequest(namespace=self.namespace, confirm=_check.text("confirm", confirm))
+        reply, _ = self._call("DeleteNamespace", request, v1.DeleteNamespaceResponse, False)
+        return reply.deleted
 
     def verify(self, *, whole_store: bool = False, cursor: str = "", max_bytes_per_second: int = 0) -> Iterator[v1.VerifyResponse]:
         """Makes the server read the whole namespace, recompute every id and check links, folds and indexes, and yields its reports as they come.

@@ -90,14 +90,26 @@ class NamespaceStatsResponse(_message.Message):
     def __init__(self, nodes: _Optional[int] = ..., messages: _Optional[int] = ..., message_bytes: _Optional[int] = ..., aliases: _Optional[int] = ..., roots: _Optional[int] = ..., forks: _Optional[int] = ..., settings: _Optional[_Union[NamespaceSettings, _Mapping]] = ..., settings_revision: _Optional[int] = ...) -> None: ...
 
 class NamespaceSettings(_message.Message):
-    __slots__ = ("max_nodes", "max_message_bytes", "max_aliases")
+    __slots__ = ("max_nodes", "max_message_bytes", "max_aliases", "retention")
     MAX_NODES_FIELD_NUMBER: _ClassVar[int]
     MAX_MESSAGE_BYTES_FIELD_NUMBER: _ClassVar[int]
     MAX_ALIASES_FIELD_NUMBER: _ClassVar[int]
+    RETENTION_FIELD_NUMBER: _ClassVar[int]
     max_nodes: int
     max_message_bytes: int
     max_aliases: int
-    def __init__(self, max_nodes: _Optional[int] = ..., max_message_bytes: _Optional[int] = ..., max_aliases: _Optional[int] = ...) -> None: ...
+    retention: _containers.RepeatedCompositeFieldContainer[RetentionRule]
+    def __init__(self, max_nodes: _Optional[int] = ..., max_message_bytes: _Optional[int] = ..., max_aliases: _Optional[int] = ..., retention: _Optional[_Iterable[_Union[RetentionRule, _Mapping]]] = ...) -> None: ...
+
+class RetentionRule(_message.Message):
+    __slots__ = ("alias_prefix", "ttl", "legal_hold")
+    ALIAS_PREFIX_FIELD_NUMBER: _ClassVar[int]
+    TTL_FIELD_NUMBER: _ClassVar[int]
+    LEGAL_HOLD_FIELD_NUMBER: _ClassVar[int]
+    alias_prefix: str
+    ttl: _duration_pb2.Duration
+    legal_hold: bool
+    def __init__(self, alias_prefix: _Optional[str] = ..., ttl: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., legal_hold: bool = ...) -> None: ...
 
 class SetNamespaceRequest(_message.Message):
     __slots__ = ("namespace", "settings", "revision")
@@ -271,7 +283,7 @@ class CollectGarbageRequest(_message.Message):
     def __init__(self, namespace: _Optional[str] = ..., scope: _Optional[_Union[Scope, str]] = ..., dry_run: bool = ..., grace: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_nodes_per_second: _Optional[int] = ..., reclaim_space: bool = ...) -> None: ...
 
 class CollectGarbageResponse(_message.Message):
-    __slots__ = ("nodes", "messages", "message_bytes", "alias_states", "phase", "progress", "namespace", "namespaces_collected", "done", "file_bytes", "dead_bytes")
+    __slots__ = ("nodes", "messages", "message_bytes", "alias_states", "phase", "progress", "namespace", "namespaces_collected", "done", "file_bytes", "dead_bytes", "aliases_expired", "namespaces_held")
     NODES_FIELD_NUMBER: _ClassVar[int]
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_BYTES_FIELD_NUMBER: _ClassVar[int]
@@ -283,6 +295,8 @@ class CollectGarbageResponse(_message.Message):
     DONE_FIELD_NUMBER: _ClassVar[int]
     FILE_BYTES_FIELD_NUMBER: _ClassVar[int]
     DEAD_BYTES_FIELD_NUMBER: _ClassVar[int]
+    ALIASES_EXPIRED_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACES_HELD_FIELD_NUMBER: _ClassVar[int]
     nodes: int
     messages: int
     message_bytes: int
@@ -294,4 +308,20 @@ class CollectGarbageResponse(_message.Message):
     done: bool
     file_bytes: int
     dead_bytes: int
-    def __init__(self, nodes: _Optional[int] = ..., messages: _Optional[int] = ..., message_bytes: _Optional[int] = ..., alias_states: _Optional[int] = ..., phase: _Optional[_Union[CollectPhase, str]] = ..., progress: _Optional[float] = ..., namespace: _Optional[str] = ..., namespaces_collected: _Optional[int] = ..., done: bool = ..., file_bytes: _Optional[int] = ..., dead_bytes: _Optional[int] = ...) -> None: ...
+    aliases_expired: int
+    namespaces_held: int
+    def __init__(self, nodes: _Optional[int] = ..., messages: _Optional[int] = ..., message_bytes: _Optional[int] = ..., alias_states: _Optional[int] = ..., phase: _Optional[_Union[CollectPhase, str]] = ..., progress: _Optional[float] = ..., namespace: _Optional[str] = ..., namespaces_collected: _Optional[int] = ..., done: bool = ..., file_bytes: _Optional[int] = ..., dead_bytes: _Optional[int] = ..., aliases_expired: _Optional[int] = ..., namespaces_held: _Optional[int] = ...) -> None: ...
+
+class DeleteNamespaceRequest(_message.Message):
+    __slots__ = ("namespace", "confirm")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    CONFIRM_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    confirm: str
+    def __init__(self, namespace: _Optional[str] = ..., confirm: _Optional[str] = ...) -> None: ...
+
+class DeleteNamespaceResponse(_message.Message):
+    __slots__ = ("deleted",)
+    DELETED_FIELD_NUMBER: _ClassVar[int]
+    deleted: bool
+    def __init__(self, deleted: bool = ...) -> None: ...

@@ -45,6 +45,7 @@ class ErrorReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ERROR_REASON_QUOTA_EXCEEDED: _ClassVar[ErrorReason]
     ERROR_REASON_RATE_LIMITED: _ClassVar[ErrorReason]
     ERROR_REASON_PAYLOAD_ERASED: _ClassVar[ErrorReason]
+    ERROR_REASON_LEGAL_HOLD: _ClassVar[ErrorReason]
     ERROR_REASON_SHARED_ROOT: _ClassVar[ErrorReason]
 ERROR_REASON_UNSPECIFIED: ErrorReason
 ERROR_REASON_INVALID_FIELD: ErrorReason
@@ -85,4 +86,5 @@ ERROR_REASON_PERMISSION_DENIED: ErrorReason
 ERROR_REASON_QUOTA_EXCEEDED: ErrorReason
 ERROR_REASON_RATE_LIMITED: ErrorReason
 ERROR_REASON_PAYLOAD_ERASED: ErrorReason
+ERROR_REASON_LEGAL_HOLD: ErrorReason
 ERROR_REASON_SHARED_ROOT: ErrorReason

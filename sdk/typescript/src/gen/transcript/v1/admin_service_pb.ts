@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file transcript/v1/admin_service.proto.
  */
 export const file_transcript_v1_admin_service: GenFile = /*@__PURE__*/
-  fileDesc("CiF0cmFuc2NyaXB0L3YxL2FkbWluX3NlcnZpY2UucHJvdG8SDXRyYW5zY3JpcHQudjEiKgoVTmFtZXNwYWNlU3RhdHNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCSLOAQoWTmFtZXNwYWNlU3RhdHNSZXNwb25zZRINCgVub2RlcxgBIAEoAxIQCghtZXNzYWdlcxgCIAEoAxIVCg1tZXNzYWdlX2J5dGVzGAMgASgDEg8KB2FsaWFzZXMYBCABKAMSDQoFcm9vdHMYBSABKAMSDQoFZm9ya3MYBiABKAMSMgoIc2V0dGluZ3MYByABKAsyIC50cmFuc2NyaXB0LnYxLk5hbWVzcGFjZVNldHRpbmdzEhkKEXNldHRpbmdzX3JldmlzaW9uGAggASgDIlYKEU5hbWVzcGFjZVNldHRpbmdzEhEKCW1heF9ub2RlcxgBIAEoAxIZChFtYXhfbWVzc2FnZV9ieXRlcxgCIAEoAxITCgttYXhfYWxpYXNlcxgDIAEoAyKAAQoTU2V0TmFtZXNwYWNlUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSMgoIc2V0dGluZ3MYAiABKAsyIC50cmFuc2NyaXB0LnYxLk5hbWVzcGFjZVNldHRpbmdzEhUKCHJldmlzaW9uGAMgASgDSACIAQFCCwoJX3JldmlzaW9uIlwKFFNldE5hbWVzcGFjZVJlc3BvbnNlEjIKCHNldHRpbmdzGAEgASgLMiAudHJhbnNjcmlwdC52MS5OYW1lc3BhY2VTZXR0aW5ncxIQCghyZXZpc2lvbhgCIAEoAyJ1Cg1WZXJpZnlSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZjdXJzb3IYAiABKAkSIwoFc2NvcGUYAyABKA4yFC50cmFuc2NyaXB0LnYxLlNjb3BlEhwKFG1heF9ieXRlc19wZXJfc2Vjb25kGAQgASgDIm4KDVZlcmlmeVByb2JsZW0SDwoHbm9kZV9pZBgBIAEoCRIPCgdwcm9ibGVtGAIgASgJEhEKCW5hbWVzcGFjZRgDIAEoCRIoCgRraW5kGAQgASgOMhoudHJhbnNjcmlwdC52MS5Qcm9ibGVtS2luZCLsAQoOVmVyaWZ5UmVzcG9uc2USFQoNbm9kZXNfY2hlY2tlZBgBIAEoAxIXCg9lbnRyaWVzX2NoZWNrZWQYAiABKAMSLgoIcHJvYmxlbXMYAyADKAsyHC50cmFuc2NyaXB0LnYxLlZlcmlmeVByb2JsZW0SFgoOcHJvYmxlbXNfZm91bmQYBCABKAMSDAoEZG9uZRgFIAEoCBIRCgluYW1lc3BhY2UYBiABKAkSGgoSbmFtZXNwYWNlc19jaGVja2VkGAcgASgDEhUKDWZpbGVzX2NoZWNrZWQYCCABKAMSDgoGY3Vyc29yGAkgASgJItIBCg1CYWNrdXBSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIjCgVzY29wZRgCIAEoDjIULnRyYW5zY3JpcHQudjEuU2NvcGUSFAoMc2luY2VfY3Vyc29yGAMgASgMEhQKDHNpbmNlX2RpZ2VzdBgEIAEoDBIcChRtYXhfYnl0ZXNfcGVyX3NlY29uZBgFIAEoAxIXCg9jb250aW51ZV9jdXJzb3IYBiABKAwSFwoPY29udGludWVfZGlnZXN0GAcgASgMEg0KBXBsYWluGAggASgIIlwKDkJhY2t1cFJlc3BvbnNlEgwKBGRhdGEYASABKAwSDQoFbm9kZXMYAiABKAMSDwoHYWxpYXNlcxgDIAEoAxIMCgRkb25lGAQgASgIEg4KBmRpZ2VzdBgFIAEoDCKEAQoOUmVzdG9yZVJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEjEKCGFyY2hpdmVkGAIgASgLMh8udHJhbnNjcmlwdC52MS5BcmNoaXZlTmFtZXNwYWNlEiwKB2FsaWFzZXMYAyADKAsyGy50cmFuc2NyaXB0LnYxLkFyY2hpdmVBbGlhcyImCg9SZXN0b3JlUmVzcG9uc2USEwoLYWxpYXNlc19zZXQYASABKAMihwEKEEFyY2hpdmVOYW1lc3BhY2USDAoEbmFtZRgBIAEoCRIyCghzZXR0aW5ncxgCIAEoCzIgLnRyYW5zY3JpcHQudjEuTmFtZXNwYWNlU2V0dGluZ3MSGQoRc2V0dGluZ3NfcmV2aXNpb24YAyABKAMSFgoOcmV2aXNpb25fZmxvb3IYBCABKAMiyAEKDEFyY2hpdmVBbGlhcxIMCgRuYW1lGAEgASgJEjAKBnN0YXRlcxgCIAMoCzIgLnRyYW5zY3JpcHQudjEuQXJjaGl2ZUFsaWFzU3RhdGUSNwoGbGFiZWxzGAMgAygLMicudHJhbnNjcmlwdC52MS5BcmNoaXZlQWxpYXMuTGFiZWxzRW50cnkSEAoIcmV2aXNpb24YBCABKAMaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJhChFBcmNoaXZlQWxpYXNTdGF0ZRIMCgRub2RlGAEgASgMEiwKCGJlZ2FuX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghyZXZpc2lvbhgDIAEoAyK/AQoVQ29sbGVjdEdhcmJhZ2VSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIjCgVzY29wZRgCIAEoDjIULnRyYW5zY3JpcHQudjEuU2NvcGUSDwoHZHJ5X3J1bhgDIAEoCBIoCgVncmFjZRgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIcChRtYXhfbm9kZXNfcGVyX3NlY29uZBgFIAEoAxIVCg1yZWNsYWltX3NwYWNlGAYgASgIIosCChZDb2xsZWN0R2FyYmFnZVJlc3BvbnNlEg0KBW5vZGVzGAEgASgDEhAKCG1lc3NhZ2VzGAIgASgDEhUKDW1lc3NhZ2VfYnl0ZXMYAyABKAMSFAoMYWxpYXNfc3RhdGVzGAQgASgDEioKBXBoYXNlGAUgASgOMhsudHJhbnNjcmlwdC52MS5Db2xsZWN0UGhhc2USEAoIcHJvZ3Jlc3MYBiABKAESEQoJbmFtZXNwYWNlGAcgASgJEhwKFG5hbWVzcGFjZXNfY29sbGVjdGVkGAggASgDEgwKBGRvbmUYCSABKAgSEgoKZmlsZV9ieXRlcxgKIAEoAxISCgpkZWFkX2J5dGVzGAsgASgDKkQKBVNjb3BlEhUKEVNDT1BFX1VOU1BFQ0lGSUVEEAASEwoPU0NPUEVfTkFNRVNQQUNFEAESDwoLU0NPUEVfU1RPUkUQAiq7AgoLUHJvYmxlbUtpbmQSHAoYUFJPQkxFTV9LSU5EX1VOU1BFQ0lGSUVEEAASFQoRUFJPQkxFTV9LSU5EX0ZJTEUQARIWChJQUk9CTEVNX0tJTkRfU1RPUkUQAhIWChJQUk9CTEVNX0tJTkRfU1RSQVkQAxIVChFQUk9CTEVNX0tJTkRfTk9ERRAEEhgKFFBST0JMRU1fS0lORF9DT05URU5UEAUSFQoRUFJPQkxFTV9LSU5EX0ZPTEQQBhIWChJQUk9CTEVNX0tJTkRfSU5ERVgQBxIZChVQUk9CTEVNX0tJTkRfQ09VTlRFUlMQCBIWChJQUk9CTEVNX0tJTkRfQUxJQVMQCRIZChVQUk9CTEVNX0tJTkRfU0VUVElOR1MQChIZChVQUk9CTEVNX0tJTkRfTEFTVF9QVVQQCyq0AQoMQ29sbGVjdFBoYXNlEh0KGUNPTExFQ1RfUEhBU0VfVU5TUEVDSUZJRUQQABIYChRDT0xMRUNUX1BIQVNFX1FVRVVFRBABEhkKFUNPTExFQ1RfUEhBU0VfTUFSS0lORxACEhYKEkNPTExFQ1RfUEhBU0VfSEVMRBADEhoKFkNPTExFQ1RfUEhBU0VfU1dFRVBJTkcQBBIcChhDT0xMRUNUX1BIQVNFX1JFQ0xBSU1JTkcQBTKfBQoMQWRtaW5TZXJ2aWNlEl0KDk5hbWVzcGFjZVN0YXRzEiQudHJhbnNjcmlwdC52MS5OYW1lc3BhY2VTdGF0c1JlcXVlc3QaJS50cmFuc2NyaXB0LnYxLk5hbWVzcGFjZVN0YXRzUmVzcG9uc2USVwoMU2V0TmFtZXNwYWNlEiIudHJhbnNjcmlwdC52MS5TZXROYW1lc3BhY2VSZXF1ZXN0GiMudHJhbnNjcmlwdC52MS5TZXROYW1lc3BhY2VSZXNwb25zZRJHCgZWZXJpZnkSHC50cmFuc2NyaXB0LnYxLlZlcmlmeVJlcXVlc3QaHS50cmFuc2NyaXB0LnYxLlZlcmlmeVJlc3BvbnNlMAESRwoGQmFja3VwEhwudHJhbnNjcmlwdC52MS5CYWNrdXBSZXF1ZXN0Gh0udHJhbnNjcmlwdC52MS5CYWNrdXBSZXNwb25zZTABEkgKB1Jlc3RvcmUSHS50cmFuc2NyaXB0LnYxLlJlc3RvcmVSZXF1ZXN0Gh4udHJhbnNjcmlwdC52MS5SZXN0b3JlUmVzcG9uc2USXwoOQ29sbGVjdEdhcmJhZ2USJC50cmFuc2NyaXB0LnYxLkNvbGxlY3RHYXJiYWdlUmVxdWVzdBolLnRyYW5zY3JpcHQudjEuQ29sbGVjdEdhcmJhZ2VSZXNwb25zZTABEkQKBUVyYXNlEhsudHJhbnNjcmlwdC52MS5FcmFzZVJlcXVlc3QaHC50cmFuc2NyaXB0LnYxLkVyYXNlUmVzcG9uc2UwARJUCgtHZXRSZWNlaXB0cxIhLnRyYW5zY3JpcHQudjEuR2V0UmVjZWlwdHNSZXF1ZXN0GiIudHJhbnNjcmlwdC52MS5HZXRSZWNlaXB0c1Jlc3BvbnNlQkNaQWdpdGh1Yi5jb20vdHJhbnNjcmlwdGQvdHJhbnNjcmlwdGQvZ2VuL3RyYW5zY3JpcHQvdjE7dHJhbnNjcmlwdHYxYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_transcript_v1_erasure]);
+  fileDesc("CiF0cmFuc2NyaXB0L3YxL2FkbWluX3NlcnZpY2UucHJvdG8SDXRyYW5zY3JpcHQudjEiKgoVTmFtZXNwYWNlU3RhdHNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCSLOAQoWTmFtZXNwYWNlU3RhdHNSZXNwb25zZRINCgVub2RlcxgBIAEoAxIQCghtZXNzYWdlcxgCIAEoAxIVCg1tZXNzYWdlX2J5dGVzGAMgASgDEg8KB2FsaWFzZXMYBCABKAMSDQoFcm9vdHMYBSABKAMSDQoFZm9ya3MYBiABKAMSMgoIc2V0dGluZ3MYByABKAsyIC50cmFuc2NyaXB0LnYxLk5hbWVzcGFjZVNldHRpbmdzEhkKEXNldHRpbmdzX3JldmlzaW9uGAggASgDIocBChFOYW1lc3BhY2VTZXR0aW5ncxIRCgltYXhfbm9kZXMYASABKAMSGQoRbWF4X21lc3NhZ2VfYnl0ZXMYAiABKAMSEwoLbWF4X2FsaWFzZXMYAyABKAMSLwoJcmV0ZW50aW9uGAQgAygLMhwudHJhbnNjcmlwdC52MS5SZXRlbnRpb25SdWxlImEKDVJldGVudGlvblJ1bGUSFAoMYWxpYXNfcHJlZml4GAEgASgJEiYKA3R0bBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhISCgpsZWdhbF9ob2xkGAMgASgIIoABChNTZXROYW1lc3BhY2VSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIyCghzZXR0aW5ncxgCIAEoCzIgLnRyYW5zY3JpcHQudjEuTmFtZXNwYWNlU2V0dGluZ3MSFQoIcmV2aXNpb24YAyABKANIAIgBAUILCglfcmV2aXNpb24iXAoUU2V0TmFtZXNwYWNlUmVzcG9uc2USMgoIc2V0dGluZ3MYASABKAsyIC50cmFuc2NyaXB0LnYxLk5hbWVzcGFjZVNldHRpbmdzEhAKCHJldmlzaW9uGAIgASgDInUKDVZlcmlmeVJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg4KBmN1cnNvchgCIAEoCRIjCgVzY29wZRgDIAEoDjIULnRyYW5zY3JpcHQudjEuU2NvcGUSHAoUbWF4X2J5dGVzX3Blcl9zZWNvbmQYBCABKAMibgoNVmVyaWZ5UHJvYmxlbRIPCgdub2RlX2lkGAEgASgJEg8KB3Byb2JsZW0YAiABKAkSEQoJbmFtZXNwYWNlGAMgASgJEigKBGtpbmQYBCABKA4yGi50cmFuc2NyaXB0LnYxLlByb2JsZW1LaW5kIuwBCg5WZXJpZnlSZXNwb25zZRIVCg1ub2Rlc19jaGVja2VkGAEgASgDEhcKD2VudHJpZXNfY2hlY2tlZBgCIAEoAxIuCghwcm9ibGVtcxgDIAMoCzIcLnRyYW5zY3JpcHQudjEuVmVyaWZ5UHJvYmxlbRIWCg5wcm9ibGVtc19mb3VuZBgEIAEoAxIMCgRkb25lGAUgASgIEhEKCW5hbWVzcGFjZRgGIAEoCRIaChJuYW1lc3BhY2VzX2NoZWNrZWQYByABKAMSFQoNZmlsZXNfY2hlY2tlZBgIIAEoAxIOCgZjdXJzb3IYCSABKAki0gEKDUJhY2t1cFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiMKBXNjb3BlGAIgASgOMhQudHJhbnNjcmlwdC52MS5TY29wZRIUCgxzaW5jZV9jdXJzb3IYAyABKAwSFAoMc2luY2VfZGlnZXN0GAQgASgMEhwKFG1heF9ieXRlc19wZXJfc2Vjb25kGAUgASgDEhcKD2NvbnRpbnVlX2N1cnNvchgGIAEoDBIXCg9jb250aW51ZV9kaWdlc3QYByABKAwSDQoFcGxhaW4YCCABKAgiXAoOQmFja3VwUmVzcG9uc2USDAoEZGF0YRgBIAEoDBINCgVub2RlcxgCIAEoAxIPCgdhbGlhc2VzGAMgASgDEgwKBGRvbmUYBCABKAgSDgoGZGlnZXN0GAUgASgMIoQBCg5SZXN0b3JlUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSMQoIYXJjaGl2ZWQYAiABKAsyHy50cmFuc2NyaXB0LnYxLkFyY2hpdmVOYW1lc3BhY2USLAoHYWxpYXNlcxgDIAMoCzIbLnRyYW5zY3JpcHQudjEuQXJjaGl2ZUFsaWFzIiYKD1Jlc3RvcmVSZXNwb25zZRITCgthbGlhc2VzX3NldBgBIAEoAyKHAQoQQXJjaGl2ZU5hbWVzcGFjZRIMCgRuYW1lGAEgASgJEjIKCHNldHRpbmdzGAIgASgLMiAudHJhbnNjcmlwdC52MS5OYW1lc3BhY2VTZXR0aW5ncxIZChFzZXR0aW5nc19yZXZpc2lvbhgDIAEoAxIWCg5yZXZpc2lvbl9mbG9vchgEIAEoAyLIAQoMQXJjaGl2ZUFsaWFzEgwKBG5hbWUYASABKAkSMAoGc3RhdGVzGAIgAygLMiAudHJhbnNjcmlwdC52MS5BcmNoaXZlQWxpYXNTdGF0ZRI3CgZsYWJlbHMYAyADKAsyJy50cmFuc2NyaXB0LnYxLkFyY2hpdmVBbGlhcy5MYWJlbHNFbnRyeRIQCghyZXZpc2lvbhgEIAEoAxotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBImEKEUFyY2hpdmVBbGlhc1N0YXRlEgwKBG5vZGUYASABKAwSLAoIYmVnYW5fYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCHJldmlzaW9uGAMgASgDIr8BChVDb2xsZWN0R2FyYmFnZVJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiMKBXNjb3BlGAIgASgOMhQudHJhbnNjcmlwdC52MS5TY29wZRIPCgdkcnlfcnVuGAMgASgIEigKBWdyYWNlGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhwKFG1heF9ub2Rlc19wZXJfc2Vjb25kGAUgASgDEhUKDXJlY2xhaW1fc3BhY2UYBiABKAgivQIKFkNvbGxlY3RHYXJiYWdlUmVzcG9uc2USDQoFbm9kZXMYASABKAMSEAoIbWVzc2FnZXMYAiABKAMSFQoNbWVzc2FnZV9ieXRlcxgDIAEoAxIUCgxhbGlhc19zdGF0ZXMYBCABKAMSKgoFcGhhc2UYBSABKA4yGy50cmFuc2NyaXB0LnYxLkNvbGxlY3RQaGFzZRIQCghwcm9ncmVzcxgGIAEoARIRCgluYW1lc3BhY2UYByABKAkSHAoUbmFtZXNwYWNlc19jb2xsZWN0ZWQYCCABKAMSDAoEZG9uZRgJIAEoCBISCgpmaWxlX2J5dGVzGAogASgDEhIKCmRlYWRfYnl0ZXMYCyABKAMSFwoPYWxpYXNlc19leHBpcmVkGAwgASgDEhcKD25hbWVzcGFjZXNfaGVsZBgNIAEoAyI8ChZEZWxldGVOYW1lc3BhY2VSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIPCgdjb25maXJtGAIgASgJIioKF0RlbGV0ZU5hbWVzcGFjZVJlc3BvbnNlEg8KB2RlbGV0ZWQYASABKAgqRAoFU2NvcGUSFQoRU0NPUEVfVU5TUEVDSUZJRUQQABITCg9TQ09QRV9OQU1FU1BBQ0UQARIPCgtTQ09QRV9TVE9SRRACKrsCCgtQcm9ibGVtS2luZBIcChhQUk9CTEVNX0tJTkRfVU5TUEVDSUZJRUQQABIVChFQUk9CTEVNX0tJTkRfRklMRRABEhYKElBST0JMRU1fS0lORF9TVE9SRRACEhYKElBST0JMRU1fS0lORF9TVFJBWRADEhUKEVBST0JMRU1fS0lORF9OT0RFEAQSGAoUUFJPQkxFTV9LSU5EX0NPTlRFTlQQBRIVChFQUk9CTEVNX0tJTkRfRk9MRBAGEhYKElBST0JMRU1fS0lORF9JTkRFWBAHEhkKFVBST0JMRU1fS0lORF9DT1VOVEVSUxAIEhYKElBST0JMRU1fS0lORF9BTElBUxAJEhkKFVBST0JMRU1fS0lORF9TRVRUSU5HUxAKEhkKFVBST0JMRU1fS0lORF9MQVNUX1BVVBALKrQBCgxDb2xsZWN0UGhhc2USHQoZQ09MTEVDVF9QSEFTRV9VTlNQRUNJRklFRBAAEhgKFENPTExFQ1RfUEhBU0VfUVVFVUVEEAESGQoVQ09MTEVDVF9QSEFTRV9NQVJLSU5HEAISFgoSQ09MTEVDVF9QSEFTRV9IRUxEEAMSGgoWQ09MTEVDVF9QSEFTRV9TV0VFUElORxAEEhwKGENPTExFQ1RfUEhBU0VfUkVDTEFJTUlORxAFMoEGCgxBZG1pblNlcnZpY2USXQoOTmFtZXNwYWNlU3RhdHMSJC50cmFuc2NyaXB0LnYxLk5hbWVzcGFjZVN0YXRzUmVxdWVzdBolLnRyYW5zY3JpcHQudjEuTmFtZXNwYWNlU3RhdHNSZXNwb25zZRJXCgxTZXROYW1lc3BhY2USIi50cmFuc2NyaXB0LnYxLlNldE5hbWVzcGFjZVJlcXVlc3QaIy50cmFuc2NyaXB0LnYxLlNldE5hbWVzcGFjZVJlc3BvbnNlEkcKBlZlcmlmeRIcLnRyYW5zY3JpcHQudjEuVmVyaWZ5UmVxdWVzdBodLnRyYW5zY3JpcHQudjEuVmVyaWZ5UmVzcG9uc2UwARJHCgZCYWNrdXASHC50cmFuc2NyaXB0LnYxLkJhY2t1cFJlcXVlc3QaHS50cmFuc2NyaXB0LnYxLkJhY2t1cFJlc3BvbnNlMAESSAoHUmVzdG9yZRIdLnRyYW5zY3JpcHQudjEuUmVzdG9yZVJlcXVlc3QaHi50cmFuc2NyaXB0LnYxLlJlc3RvcmVSZXNwb25zZRJfCg5Db2xsZWN0R2FyYmFnZRIkLnRyYW5zY3JpcHQudjEuQ29sbGVjdEdhcmJhZ2VSZXF1ZXN0GiUudHJhbnNjcmlwdC52MS5Db2xsZWN0R2FyYmFnZVJlc3BvbnNlMAESRAoFRXJhc2USGy50cmFuc2NyaXB0LnYxLkVyYXNlUmVxdWVzdBocLnRyYW5zY3JpcHQudjEuRXJhc2VSZXNwb25zZTABElQKC0dldFJlY2VpcHRzEiEudHJhbnNjcmlwdC52MS5HZXRSZWNlaXB0c1JlcXVlc3QaIi50cmFuc2NyaXB0LnYxLkdldFJlY2VpcHRzUmVzcG9uc2USYAoPRGVsZXRlTmFtZXNwYWNlEiUudHJhbnNjcmlwdC52MS5EZWxldGVOYW1lc3BhY2VSZXF1ZXN0GiYudHJhbnNjcmlwdC52MS5EZWxldGVOYW1lc3BhY2VSZXNwb25zZUJDWkFnaXRodWIuY29tL3RyYW5zY3JpcHRkL3RyYW5zY3JpcHRkL2dlbi90cmFuc2NyaXB0L3YxO3RyYW5zY3JpcHR2MWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_transcript_v1_erasure]);
 
 /**
  * Request of NamespaceStats.
@@ -138,6 +138,14 @@ export type NamespaceSettings = Message<"transcript.v1.NamespaceSettings"> & {
    * @generated from field: int64 max_aliases = 3;
    */
   maxAliases: bigint;
+
+  /**
+   * How long aliases stay, and which ones are held: at most 100 rules, each prefix once. The server sorts them by
+   * prefix.
+   *
+   * @generated from field: repeated transcript.v1.RetentionRule retention = 4;
+   */
+  retention: RetentionRule[];
 };
 
 /**
@@ -146,6 +154,48 @@ export type NamespaceSettings = Message<"transcript.v1.NamespaceSettings"> & {
  */
 export const NamespaceSettingsSchema: GenMessage<NamespaceSettings> = /*@__PURE__*/
   messageDesc(file_transcript_v1_admin_service, 2);
+
+/**
+ * What is to become of the aliases that begin with a prefix.
+ *
+ * An alias goes by the rule with the longest prefix that it begins with, and is held if any rule that holds has a
+ * prefix of it.
+ *
+ * @generated from message transcript.v1.RetentionRule
+ */
+export type RetentionRule = Message<"transcript.v1.RetentionRule"> & {
+  /**
+   * The prefix: 0 to 512 bytes. Empty: every alias of the namespace.
+   *
+   * @generated from field: string alias_prefix = 1;
+   */
+  aliasPrefix: string;
+
+  /**
+   * How long an alias stays after it was set, or last moved to another node, 1 minute to 100 years in whole seconds.
+   * Labels do not count. The next collection of the namespace deletes it after that, with its history, and forgets a
+   * deleted alias that long after its deletion. What only it kept is collected behind it, by the grace. Absent: it stays.
+   *
+   * @generated from field: google.protobuf.Duration ttl = 2;
+   */
+  ttl?: Duration | undefined;
+
+  /**
+   * Whether a legal hold is on it: nothing that it reaches goes. LEGAL_HOLD refuses to delete such an alias with its
+   * history, to erase a node that its head or a past state of it reaches, and to delete the namespace; it does not
+   * expire; and a collection deletes nothing in a namespace with a hold.
+   *
+   * @generated from field: bool legal_hold = 3;
+   */
+  legalHold: boolean;
+};
+
+/**
+ * Describes the message transcript.v1.RetentionRule.
+ * Use `create(RetentionRuleSchema)` to create a new message.
+ */
+export const RetentionRuleSchema: GenMessage<RetentionRule> = /*@__PURE__*/
+  messageDesc(file_transcript_v1_admin_service, 3);
 
 /**
  * Request of SetNamespace.
@@ -183,7 +233,7 @@ export type SetNamespaceRequest = Message<"transcript.v1.SetNamespaceRequest"> &
  * Use `create(SetNamespaceRequestSchema)` to create a new message.
  */
 export const SetNamespaceRequestSchema: GenMessage<SetNamespaceRequest> = /*@__PURE__*/
-  messageDesc(file_transcript_v1_admin_service, 3);
+  messageDesc(file_transcript_v1_admin_service, 4);
 
 /**
  * Response of SetNamespace.
@@ -211,7 +261,7 @@ export type SetNamespaceResponse = Message<"transcript.v1.SetNamespaceResponse">
  * Use `create(SetNamespaceResponseSchema)` to create a new message.
  */
 export const SetNamespaceResponseSchema: GenMessage<SetNamespaceResponse> = /*@__PURE__*/
-  messageDesc(file_transcript_v1_admin_service, 4);
+  messageDesc(file_transcript_v1_admin_service, 5);
 
 /**
  * Request of Verify.
@@ -257,7 +307,7 @@ export type VerifyRequest = Message<"transcript.v1.VerifyRequest"> & {
  * Use `create(VerifyRequestSchema)` to create a new message.
  */
 export const VerifyRequestSchema: GenMessage<VerifyRequest> = /*@__PURE__*/
-  messageDesc(file_transcript_v1_admin_service, 5);
+  messageDesc(file_transcript_v1_admin_service, 6);
 
 /**
  * A problem that Verify found.
@@ -300,7 +350,7 @@ export type VerifyProblem = Message<"transcript.v1.VerifyProblem"> & {
  * Use `create(VerifyProblemSchema)` to create a new message.
  */
 export const VerifyProblemSchema: GenMessage<VerifyProblem> = /*@__PURE__*/
-  messageDesc(file_transcript_v1_admin_service, 6);
+  messageDesc(file_transcript_v1_admin_service, 7);
 
 /**
  * A progress report of Verify, sent at least every second. The last one has `done = true`. The counts include
@@ -381,7 +431,7 @@ export type VerifyResponse = Message<"transcript.v1.VerifyResponse"> & {
  * Use `create(VerifyResponseSchema)` to create a new message.
  */
 export const VerifyResponseSchema: GenMessage<VerifyResponse> = /*@__PURE__*/
-  messageDesc(file_transcript_v1_admin_service, 7);
+  messageDesc(file_transcript_v1_admin_service, 8);
 
 /**
  * Request of Backup.
@@ -453,7 +503,7 @@ export type BackupRequest = Message<"transcript.v1.BackupRequest"> & {
  * Use `create(BackupRequestSchema)` to create a new message.
  */
 export const BackupRequestSchema: GenMessage<BackupRequest> = /*@__PURE__*/
-  messageDesc(file_transcript_v1_admin_service, 8);
+  messageDesc(file_transcript_v1_admin_service, 9);
 
 /**
  * A piece of an archive. The pieces of all responses in order are the archive. The last response has
@@ -503,7 +553,7 @@ export type BackupResponse = Message<"transcript.v1.BackupResponse"> & {
  * Use `create(BackupResponseSchema)` to create a new message.
  */
 export const BackupResponseSchema: GenMessage<BackupResponse> = /*@__PURE__*/
-  messageDesc(file_transcript_v1_admin_service, 9);
+  messageDesc(file_transcript_v1_admin_service, 10);
 
 /**
  * Request of Restore.
@@ -539,7 +589,7 @@ export type RestoreRequest = Message<"transcript.v1.RestoreRequest"> & {
  * Use `create(RestoreRequestSchema)` to create a new message.
  */
 export const RestoreRequestSchema: GenMessage<RestoreRequest> = /*@__PURE__*/
-  messageDesc(file_transcript_v1_admin_service, 10);
+  messageDesc(file_transcript_v1_admin_service, 11);
 
 /**
  * Response of Restore.
@@ -560,7 +610,7 @@ export type RestoreResponse = Message<"transcript.v1.RestoreResponse"> & {
  * Use `create(RestoreResponseSchema)` to create a new message.
  */
 export const RestoreResponseSchema: GenMessage<RestoreResponse> = /*@__PURE__*/
-  messageDesc(file_transcript_v1_admin_service, 11);
+  messageDesc(file_transcript_v1_admin_service, 12);
 
 /**
  * A namespace.
@@ -603,7 +653,7 @@ export type ArchiveNamespace = Message<"transcript.v1.ArchiveNamespace"> & {
  * Use `create(ArchiveNamespaceSchema)` to create a new message.
  */
 export const ArchiveNamespaceSchema: GenMessage<ArchiveNamespace> = /*@__PURE__*/
-  messageDesc(file_transcript_v1_admin_service, 12);
+  messageDesc(file_transcript_v1_admin_service, 13);
 
 /**
  * An alias, or what is known of one that was deleted.
@@ -646,7 +696,7 @@ export type ArchiveAlias = Message<"transcript.v1.ArchiveAlias"> & {
  * Use `create(ArchiveAliasSchema)` to create a new message.
  */
 export const ArchiveAliasSchema: GenMessage<ArchiveAlias> = /*@__PURE__*/
-  messageDesc(file_transcript_v1_admin_service, 13);
+  messageDesc(file_transcript_v1_admin_service, 14);
 
 /**
  * A state of an alias.
@@ -681,7 +731,7 @@ export type ArchiveAliasState = Message<"transcript.v1.ArchiveAliasState"> & {
  * Use `create(ArchiveAliasStateSchema)` to create a new message.
  */
 export const ArchiveAliasStateSchema: GenMessage<ArchiveAliasState> = /*@__PURE__*/
-  messageDesc(file_transcript_v1_admin_service, 14);
+  messageDesc(file_transcript_v1_admin_service, 15);
 
 /**
  * Request of CollectGarbage.
@@ -743,7 +793,7 @@ export type CollectGarbageRequest = Message<"transcript.v1.CollectGarbageRequest
  * Use `create(CollectGarbageRequestSchema)` to create a new message.
  */
 export const CollectGarbageRequestSchema: GenMessage<CollectGarbageRequest> = /*@__PURE__*/
-  messageDesc(file_transcript_v1_admin_service, 15);
+  messageDesc(file_transcript_v1_admin_service, 16);
 
 /**
  * A progress report of CollectGarbage, sent at least every 5 seconds. The last one has `done = true`. With `dry_run`
@@ -828,6 +878,21 @@ export type CollectGarbageResponse = Message<"transcript.v1.CollectGarbageRespon
    * @generated from field: int64 dead_bytes = 11;
    */
   deadBytes: bigint;
+
+  /**
+   * Aliases that expired so far by a `RetentionRule.ttl`, deleted ones whose history did among them. With `dry_run`
+   * those that would; what they alone keep is not among the nodes then.
+   *
+   * @generated from field: int64 aliases_expired = 12;
+   */
+  aliasesExpired: bigint;
+
+  /**
+   * Namespaces so far in which nothing was deleted, since there is a legal hold.
+   *
+   * @generated from field: int64 namespaces_held = 13;
+   */
+  namespacesHeld: bigint;
 };
 
 /**
@@ -835,7 +900,56 @@ export type CollectGarbageResponse = Message<"transcript.v1.CollectGarbageRespon
  * Use `create(CollectGarbageResponseSchema)` to create a new message.
  */
 export const CollectGarbageResponseSchema: GenMessage<CollectGarbageResponse> = /*@__PURE__*/
-  messageDesc(file_transcript_v1_admin_service, 16);
+  messageDesc(file_transcript_v1_admin_service, 17);
+
+/**
+ * Request of DeleteNamespace.
+ *
+ * @generated from message transcript.v1.DeleteNamespaceRequest
+ */
+export type DeleteNamespaceRequest = Message<"transcript.v1.DeleteNamespaceRequest"> & {
+  /**
+   * The namespace.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * The name of the namespace again, to confirm: `default` if `namespace` is empty. Required.
+   *
+   * @generated from field: string confirm = 2;
+   */
+  confirm: string;
+};
+
+/**
+ * Describes the message transcript.v1.DeleteNamespaceRequest.
+ * Use `create(DeleteNamespaceRequestSchema)` to create a new message.
+ */
+export const DeleteNamespaceRequestSchema: GenMessage<DeleteNamespaceRequest> = /*@__PURE__*/
+  messageDesc(file_transcript_v1_admin_service, 18);
+
+/**
+ * Response of DeleteNamespace.
+ *
+ * @generated from message transcript.v1.DeleteNamespaceResponse
+ */
+export type DeleteNamespaceResponse = Message<"transcript.v1.DeleteNamespaceResponse"> & {
+  /**
+   * Whether there was something to delete. False for a repeat, and for a namespace that nobody wrote to.
+   *
+   * @generated from field: bool deleted = 1;
+   */
+  deleted: boolean;
+};
+
+/**
+ * Describes the message transcript.v1.DeleteNamespaceResponse.
+ * Use `create(DeleteNamespaceResponseSchema)` to create a new message.
+ */
+export const DeleteNamespaceResponseSchema: GenMessage<DeleteNamespaceResponse> = /*@__PURE__*/
+  messageDesc(file_transcript_v1_admin_service, 19);
 
 /**
  * The scope of a request.
@@ -1046,8 +1160,9 @@ export const AdminService: GenService<{
   },
   /**
    * Replaces the settings of a namespace as a whole: a setting that the request does not have becomes its
-   * default. If the namespace does not exist, the call makes it. Settings count for every write that begins
-   * after the call has returned.
+   * default, and with that a hold is lifted that the request does not have. If the namespace does not exist, the call
+   * makes it. Settings count for every write that begins after the call has returned. Once a call has returned that sets
+   * a hold, a collection under way deletes nothing more in the namespace.
    *
    * Atomic. Idempotent with `revision`. If the settings are already those of the request, the call changes
    * nothing, and the revision stays.
@@ -1128,6 +1243,9 @@ export const AdminService: GenService<{
    * again, within the grace; each ancestor of a kept node; and what a write names during the call. What a
    * node spawned is not kept by that. Past states that ListAliasHistory does not list any more are deleted, too.
    *
+   * In each namespace, aliases that have expired are deleted first (`RetentionRule`). Where there is a legal hold,
+   * aliases without one still expire, and no node is deleted.
+   *
    * The stream reports progress. Writers and readers do not wait, but while a commit that deletes is written. The
    * collections of a store run one after another, and delete nothing while a backup or a check of the store runs.
    *
@@ -1181,6 +1299,24 @@ export const AdminService: GenService<{
     methodKind: "unary";
     input: typeof GetReceiptsRequestSchema;
     output: typeof GetReceiptsResponseSchema;
+  },
+  /**
+   * Deletes a namespace: its nodes, aliases, histories, receipts and settings. When the call returns, the namespace
+   * is as one that nobody wrote to, no read shows anything of it, and its name may be written to again: what is put
+   * then has nothing to do with what was there. Its rows leave the server's files behind that. A page token of before
+   * lists nothing of what was there. Backups of before still have it, and a restore of one brings it back.
+   *
+   * Waits for backups and checks of the store, and keeps none from beginning meanwhile. Atomic. Idempotent. The
+   * caller needs the role `erase`, too.
+   *
+   * Errors: LEGAL_HOLD (the namespace has a legal hold: lift it with SetNamespace first).
+   *
+   * @generated from rpc transcript.v1.AdminService.DeleteNamespace
+   */
+  deleteNamespace: {
+    methodKind: "unary";
+    input: typeof DeleteNamespaceRequestSchema;
+    output: typeof DeleteNamespaceResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_transcript_v1_admin_service, 0);

@@ -1019,7 +1019,8 @@ export type DeleteAliasRequest = Message<"transcript.v1.DeleteAliasRequest"> & {
   /**
    * Whether to delete the history of the name, too, and to forget the name at once, not after 90 days: then nothing of
    * it keeps a node from CollectGarbage. Also for an alias that is deleted already. A repeat of the call succeeds,
-   * with `deleted = false` and revision 0. The caller needs the role `erase`, too.
+   * with `deleted = false` and revision 0. The caller needs the role `erase`, too. LEGAL_HOLD refuses it for a name
+   * with a legal hold.
    *
    * @generated from field: bool forget_history = 4;
    */
@@ -1139,7 +1140,7 @@ export type DeleteAliasesRequest = Message<"transcript.v1.DeleteAliasesRequest">
   /**
    * Whether to delete the histories, too, and to forget the names at once, as `DeleteAliasRequest.forget_history`
    * does. A name whose alias was deleted before the call keeps its history. The pages of a deletion must all say the
-   * same.
+   * same. LEGAL_HOLD refuses a page with a name that has a legal hold.
    *
    * @generated from field: bool forget_history = 8;
    */

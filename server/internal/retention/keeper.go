@@ -1,0 +1,81 @@
+package retention
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+)
+
+// ErrHeld says that a legal hold keeps what was to go. Comes in a HeldError where a field of the request names it.
+var ErrHeld = errors.New("a legal hold keeps it")
+
+// HeldError is ErrHeld of what a field names.
+type HeldError struct{ Field string }
+
+// Error says that it is held.
+func (e *HeldError) Error() string { return ErrHeld.Error() }
+
+// Unwrap is ErrHeld.
+func (e *HeldError) Unwrap() error { return ErrHeld }
+
+// Store is what a Keeper asks.
+type Store interface {
+	chainstore.AliasReader
+	Settings(ctx context.Context, namespace string) (chainstore.SettingsNow, error)
+	Commit(ctx context.Context, namespace string, change *chainstore.Change) (*chainstore.Committed, error)
+	Chain(ctx context.Context, namespace string, head chainstore.Ref, after *chainstore.ID) (chainstore.Chain, error)
+	Hold(ctx context.Context) (release func(), err error)
+}
+
+// Keeper has what goes for good go by the rules of its namespace, and rules change while nothing goes. There is one for a store.
+type Keeper struct {
+	Store Store
+	// mu is held for reading by what takes something away, from the look at the rules until it is committed; for writing where rules change.
+	mu sync.RWMutex
+}
+
+// Rules are those of a namespace.
+func (k *Keeper) Rules(ctx context.Context, namespace string) (Rules, error) {
+	now, err := k.Store.Settings(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	return Of(&now.Settings)
+}
+
+// Change runs what changes rules. Once it has returned, nothing goes that these hold, not by what began before either.
+func (k *Keeper) Change(ctx context.Context, f func() error) error {
+	release, err := k.Store.Hold(ctx) // a collection asks before each commit
+	if err != nil {
+		return err
+	}
+	defer release()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return f()
+}
+
+// Delete runs what takes something away, unless judge refuses it by the rules.
+func (k *Keeper) Delete(ctx context.Context, namespace string, judge func(Rules) error, f func() error) error {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	rules, err := k.Rules(ctx, namespace)
+	if err == nil {
+		err = judge(rules)
+	}
+	if err != nil {
+		return err
+	}
+	return f()
+}
+
+// MayCollect is ErrHeld where a namespace has a hold.
+func (k *Keeper) MayCollect(ctx context.Context, namespace string) error {
+	rules, err := k.Rules(ctx, namespace)
+	if err == nil && rules.Held() {
+		err = ErrHeld
+	}
+	return err
+}
