@@ -303,6 +303,30 @@ func TestHoldRefusesAnErasure(t *testing.T) {
 			r.Error(err)
 		}
 		equal(r, "that what is not held is erased", r.isErasedNow(trunk[3]) && r.isErasedNow(alone), true)
+
+		// Nor does an archive in which it is erased take it away.
+		if err := r.putArchived("there", r.archivedNodes("default")...); err != nil {
+			r.Fatal(err)
+		}
+		req = &transcriptv1.EraseRequest{
+			Namespace: "there", SharedRoots: transcriptv1.SharedRoots_SHARED_ROOTS_ERASE,
+			Selector: &transcriptv1.EraseRequest_Nodes{Nodes: &transcriptv1.NodeSelector{Ids: []string{trunk[0], trunk[2]}}},
+		}
+		if err := r.erasesNow(req); err != nil {
+			r.Fatal(err)
+		}
+		archived := r.archivedNodes("there")
+		r.fails(r.putArchived("default", archived...), codes.FailedPrecondition, "LEGAL_HOLD", "nodes[0].erasure")
+		equal(r, "that what an alias that is held reaches is erased", r.isErasedNow(trunk[0]), false)
+		r.retain()
+		if err := r.putArchived("default", archived...); err != nil {
+			r.Error(err)
+		}
+		equal(r, "that it is erased without a hold", r.isErasedNow(trunk[0]), true)
+		r.retain(held("case/"))
+		if err := r.putArchived("default", archived...); err != nil {
+			r.Errorf("what is erased already: %v", err)
+		}
 	})
 }
 

@@ -13,16 +13,36 @@ import (
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
-// CommitArchived is Commit of nodes that were put elsewhere. What was erased elsewhere and is there with its content has to be that node's.
-func (b *Builder) CommitArchived(ctx context.Context, store chainstore.Store, namespace string) (*chainstore.Committed, error) {
-	if err := b.fits(ctx, store, namespace); err != nil {
-		return nil, err
-	}
-	return b.Commit(ctx, store, namespace)
+// Taken are nodes whose content a change takes away, and the fields of the request that do.
+type Taken struct {
+	IDs    []chainstore.ID
+	Fields []string
 }
 
-// fits judges nodes that were erased elsewhere by those that are there with their content.
-func (b *Builder) fits(ctx context.Context, store chainstore.Store, namespace string) error {
+// CommitArchived is Commit of nodes that were put elsewhere. What was erased elsewhere and is there with its content has to be that node's. may runs
+// the commit of a change that takes content away, unless it refuses that.
+func (b *Builder) CommitArchived(
+	ctx context.Context, store chainstore.Store, namespace string, may func(taken *Taken, commit func() error) error,
+) (done *chainstore.Committed, err error) {
+	taken, err := b.fits(ctx, store, namespace)
+	if err != nil {
+		return nil, err
+	}
+	commit := func() (err error) {
+		done, err = b.Commit(ctx, store, namespace)
+		return err
+	}
+	if len(taken.IDs) == 0 {
+		err = commit()
+	} else {
+		err = may(taken, commit)
+	}
+	return done, err
+}
+
+// fits judges nodes that were erased elsewhere by those that are there with their content, and tells which these are.
+func (b *Builder) fits(ctx context.Context, store chainstore.Store, namespace string) (*Taken, error) {
+	taken := &Taken{}
 	erased, ids := map[chainstore.ID]int{}, []chainstore.ID(nil)
 	for i := range b.change.Nodes {
 		if b.change.Nodes[i].Erased == nil {
@@ -35,10 +55,13 @@ func (b *Builder) fits(ctx context.Context, store chainstore.Store, namespace st
 		erased[id] = i
 	}
 	if len(ids) == 0 {
-		return nil
+		return taken, nil
 	}
-	return store.Nodes(ctx, wire.Namespace(namespace), ids, func(n *chainstore.FoundNode) error {
+	return taken, store.Nodes(ctx, wire.Namespace(namespace), ids, func(n *chainstore.FoundNode) error {
 		at := erased[n.Header.ID]
+		if n.Header.Erased == nil || n.Header.Covers.Present { // of which more may go
+			taken.IDs, taken.Fields = append(taken.IDs, n.Header.ID), append(taken.Fields, b.nodes[at]+".erasure")
+		}
 		return fitsNode(b.nodes[at], &b.change.Nodes[at], n)
 	})
 }
