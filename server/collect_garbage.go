@@ -139,6 +139,11 @@ func (s *Server) Collect(ctx context.Context, nodesPerSecond int64, report func(
 	return panics.Guard(func() error { return collector.Whole(ctx, c, false, report) })
 }
 
+// DrawReceiptKey draws the key that the store signs receipts with, where it has none yet. Else the first erasure draws it.
+func (s *Server) DrawReceiptKey(ctx context.Context) error {
+	return panics.Guard(func() error { return s.receipts.Draw(ctx) })
+}
+
 // Reclaim gives space back for the program itself: a panic is its error.
 func (s *Server) Reclaim(ctx context.Context) error {
 	return panics.Guard(func() error { return s.store.Reclaim(ctx) })

@@ -115,6 +115,9 @@ func (p *parts) serve(ctx context.Context) error {
 		return err
 	}
 
+	if err := service.DrawReceiptKey(ctx); err != nil {
+		p.log.Warn("the key that receipts of erasures are signed with could not be drawn: the first erasure draws it", "error", err)
+	}
 	stopScrubber := startScrubber(p.cfg.Scrub, service.Verify, registry, p.log)
 	defer stopScrubber()
 	stopCollector := startCollector(p.cfg.Collect, collecting{service.Collect, service.Reclaim}, registry, p.log)

@@ -9292,7 +9292,7 @@ type ServerInfoResponse struct {
 	// The limits of requests and responses.
 	Limits *ServerLimits `protobuf:"bytes,6,opt,name=limits,proto3" json:"limits,omitempty"`
 	// The Ed25519 public key with which the store signs receipts of erased nodes: 32 bytes. Always the same for a store.
-	// Empty: the store has erased nothing yet. It makes its key with the first Erase.
+	// Empty: the store could not be written to since it was made. It draws its key at the first start.
 	ReceiptPublicKey []byte `protobuf:"bytes,7,opt,name=receipt_public_key,json=receiptPublicKey,proto3" json:"receipt_public_key,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache

@@ -44,7 +44,13 @@ func (r *Receipts) private(ctx context.Context) (ed25519.PrivateKey, error) {
 	return r.key, nil
 }
 
-// signing is the feature of a store that has a key. Earlier programs do not open one that has it.
+// Draw draws the key of a store that has none yet. Errors are those of the store's SigningKey.
+func (r *Receipts) Draw(ctx context.Context) error {
+	_, err := r.private(ctx)
+	return err
+}
+
+// signing is the feature of a store that has a key.
 const signing = "signing"
 
 // PublicKey is the one that receipts are checked with; nil: the store has none, and none is drawn for that. Errors are those of the store's SigningKey.

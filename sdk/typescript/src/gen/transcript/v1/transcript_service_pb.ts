@@ -5147,7 +5147,7 @@ export type ServerInfoResponse = Message<"transcript.v1.ServerInfoResponse"> & {
 
   /**
    * The Ed25519 public key with which the store signs receipts of erased nodes: 32 bytes. Always the same for a store.
-   * Empty: the store has erased nothing yet. It makes its key with the first Erase.
+   * Empty: the store could not be written to since it was made. It draws its key at the first start.
    *
    * @generated from field: bytes receipt_public_key = 7;
    */
