@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/ed25519"
 	"errors"
 	"io"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
@@ -112,14 +114,31 @@ func TestServesAndDrains(t *testing.T) {
 			t.Errorf("%s has no %q", path, want)
 		}
 	}
+	key := receiptKey(t, conn)
+	if len(key) != ed25519.PublicKeySize {
+		t.Errorf("the key of receipts has %d bytes at the first start", len(key))
+	}
 	p.terminate(t)
 
 	p = startProcess(t, nil, badgerFlag(dir), "--admin-listen=off")
+	if again := receiptKey(t, p.dial(t)); !bytes.Equal(again, key) {
+		t.Error("after a restart the key of receipts is another")
+	}
 	again, err := putText(callContext(t), transcriptv1.NewTranscriptServiceClient(p.dial(t)), "hello")
 	if err != nil || again.GetCreated() || again.GetNodeId() != reply.GetNodeId() {
 		t.Errorf("after a restart the node is put again: %v, %v", again, err)
 	}
 	p.terminate(t)
+}
+
+// receiptKey is the public key that receipts are checked with.
+func receiptKey(t *testing.T, conn *grpc.ClientConn) []byte {
+	t.Helper()
+	info, err := transcriptv1.NewTranscriptServiceClient(conn).ServerInfo(callContext(t), &transcriptv1.ServerInfoRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.ReceiptPublicKey
 }
 
 func get(t *testing.T, url string) string {
