@@ -47,7 +47,7 @@ func TestAStoreTellsOfSettings(t *testing.T) {
 		t.Errorf("%d commits", n-last)
 	}
 	key := string(layout.SettingsKey(layout.FirstNamespace + 1))
-	row := append(allRows(t, s)[key], "later"...)
+	row := append(allRows(t, s)[key], "\x00later"...) // no rules of retention, and what comes behind them
 	if s, err = reopened(t, s, map[string]commit.Write{key: {Value: row}}); err != nil {
 		t.Fatal(err)
 	}

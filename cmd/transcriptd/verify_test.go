@@ -68,7 +68,7 @@ func TestVerifyAFolder(t *testing.T) {
 	p.terminate(t)
 
 	before := contentOf(t, dir)
-	run(exitOK, "checked: nodes 3, index entries 7, namespaces 1, files 1; problems: 0\n")
+	run(exitOK, "checked: nodes 3, index entries 8, namespaces 1, files 1; problems: 0\n")
 	run(exitOK, "checked: nodes 3, index entries 3, namespaces 1, files 0; problems: 0\n", "--namespace=default")
 	run(exitFailed, "has no namespace \"never\"", "--namespace=never")
 	run(exitFailed, "has no namespace \"defaul\"", "--namespace=defaul")
@@ -83,7 +83,7 @@ func TestVerifyAFolder(t *testing.T) {
 	run(exitUsage, "--rate", "--rate=-1")
 	loseIDs(t, dir)
 	run(exitDamaged, "index\t\"default\"\t"+ids[0]+"\tan entry of table I is missing\n")
-	run(exitOK, "problems: 3, repaired: 3\nchecked: nodes 3, index entries 7, namespaces 1,", "--repair")
+	run(exitOK, "problems: 3, repaired: 3\nchecked: nodes 3, index entries 8, namespaces 1,", "--repair")
 	run(exitOK, "problems: 0, repaired: 0\n", "--repair")
 
 	p = startProcess(t, nil, badgerFlag(dir))
