@@ -114,6 +114,21 @@ func TestArchivedErased(t *testing.T) {
 	})
 }
 
+// TestArchivedErasedTwice: markers of another kind are refused by their field also where the node is erased already, and so is a node that comes twice.
+func TestArchivedErasedTwice(t *testing.T) {
+	bothEngines(t, func(r *rig) {
+		for i, m := range []*Message{user("said"), assistant("said")} {
+			id := must[*transcriptv1.PutNodeResponse](r)(r.PutNode(r.ctx(), &PutNode{Messages: []*Message{m}, Salt: salted(byte('a' + i))})).NodeId
+			r.erase(id)
+		}
+		nodes := r.archivedNodes("default")
+		bad := proto.CloneOf(nodes[0])
+		bad.Payload, bad.Erasure.MessageBytes = nodes[1].Payload, nodes[1].Erasure.MessageBytes
+		equal(r, "the field of other markers", r.refused(r.putArchived("default", bad)), "nodes[0].payload")
+		equal(r, "the field of a node that comes twice", r.refused(r.putArchived("fresh", nodes[0], bad)), "nodes[1]")
+	})
+}
+
 // TestBadArchivedErased: what is known of an erased node has to hold together, and to be that of the node that is there; each mistake names its
 // field, and nothing changes.
 func TestBadArchivedErased(t *testing.T) {

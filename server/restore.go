@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -17,15 +18,25 @@ func (a *admin) Restore(ctx context.Context, req *transcriptv1.RestoreRequest) (
 	if err != nil {
 		return nil, err
 	}
-	set := 0
+	set, namespace := 0, wire.Namespace(req.Namespace)
 	does := func() (err error) {
-		set, err = a.store.Restore(ctx, wire.Namespace(req.Namespace), r)
+		set, err = a.store.Restore(ctx, namespace, r)
 		return err
 	}
+	keeps := func(rules retention.Rules) error { return a.keepsHeld(ctx, namespace, rules, r) }
 	if r.Settings.Revision > 0 {
-		err = a.keeper.Change(ctx, does)
+		err = a.keeper.Change(ctx, func() error {
+			rules, err := a.keeper.Rules(ctx, namespace)
+			if err == nil {
+				err = keeps(rules)
+			}
+			if err != nil {
+				return err
+			}
+			return does()
+		})
 	} else {
-		err = does()
+		err = a.keeper.Delete(ctx, namespace, keeps, does)
 	}
 	var conflict *chainstore.ConflictError
 	var missing *chainstore.MissingError
@@ -42,6 +53,26 @@ func (a *admin) Restore(ctx context.Context, req *transcriptv1.RestoreRequest) (
 		return nil, err
 	}
 	return &transcriptv1.RestoreResponse{AliasesSet: int64(set)}, nil
+}
+
+// keepsHeld is a HeldError where an alias that is held has a state that the archived one has not: it would be forgotten.
+func (a *admin) keepsHeld(ctx context.Context, namespace string, rules retention.Rules, r *chainstore.Restored) error {
+	for i := range r.Aliases {
+		archived := &r.Aliases[i]
+		if !rules.Holds(archived.Name) {
+			continue
+		}
+		history, err := a.store.AliasHistory(ctx, namespace, archived.Name)
+		if err != nil && !errors.Is(err, chainstore.ErrAliasNotFound) {
+			return err
+		}
+		for _, state := range history {
+			if !slices.Contains(archived.States, state) {
+				return &retention.HeldError{Field: wire.Indexed("aliases", i) + ".states"}
+			}
+		}
+	}
+	return nil
 }
 
 func parseRestored(req *transcriptv1.RestoreRequest) (*chainstore.Restored, error) {

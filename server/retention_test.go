@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/types/known/timestamppb"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -347,6 +348,37 @@ func (r *rig) isErasedNow(id string) bool {
 	r.Helper()
 	_, err := r.store.Receipt(r.ctx(), "default", storeID(r.T, id))
 	return err == nil
+}
+
+// TestHoldRefusesARestore: an archive does not take the history of a held alias away; one that has all of it goes on.
+func TestHoldRefusesARestore(t *testing.T) {
+	bothEngines(t, func(r *rig) {
+		evidence, other := r.chain("case/1", user("evidence"), assistant("yes")), r.chain("other", user("nothing"))
+		r.retain(held("case/"))
+		id := storeID(r.T, other[0])
+		over := func(name string) error {
+			_, err := r.admin.Restore(r.ctx(), &transcriptv1.RestoreRequest{Aliases: []*transcriptv1.ArchiveAlias{{
+				Name: name, Revision: 1 << 40, States: []*transcriptv1.ArchiveAliasState{{Revision: 1 << 40, Node: id[:], BeganAt: timestamppb.New(time.Unix(4e9, 0))}},
+			}}})
+			return err
+		}
+		r.fails(over("case/1"), codes.FailedPrecondition, "LEGAL_HOLD", "aliases[0].states")
+		equal(r, "the head", must[*transcriptv1.ResolveAliasResponse](r)(r.ResolveAlias(r.ctx(), &transcriptv1.ResolveAliasRequest{Name: "case/1"})).Alias.NodeId, evidence[1])
+		if err := errors.Join(over("case/new"), over("free")); err != nil {
+			r.Error(err)
+		}
+		data, _, err := r.backedUp(&transcriptv1.BackupRequest{})
+		if err != nil {
+			r.Fatal(err)
+		}
+		for _, record := range recordsOf(r, data) {
+			if a := record.GetAlias(); a != nil {
+				if _, err := r.admin.Restore(r.ctx(), &transcriptv1.RestoreRequest{Aliases: []*transcriptv1.ArchiveAlias{a}}); err != nil {
+					r.Errorf("%s restored as it is: %v", a.Name, err)
+				}
+			}
+		}
+	})
 }
 
 // TestRestoreOfRetention: rules come with an archive, and one of before does not lift a hold.

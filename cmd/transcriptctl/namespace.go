@@ -182,7 +182,7 @@ func (s *session) setNamespace(
 	if err != nil {
 		return err
 	}
-	if now := before.GetSettings().GetRetention(); revision == nil && len(now) > 0 {
+	if revision == nil {
 		revision = new(before.GetSettingsRevision()) // what others change meanwhile is not undone
 	}
 	reply, err := there.SetNamespace(ctx, change(before.GetSettings()), revision)

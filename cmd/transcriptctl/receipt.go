@@ -76,7 +76,7 @@ func readReceipt(ctx context.Context, s *session, node string) (*transcriptv1.No
 	if err != nil {
 		return nil, err
 	}
-	if len(receipts) != 1 {
+	if len(receipts) != 1 || receipts[0].GetNodeId() != id {
 		return nil, errBadReply
 	}
 	return receipts[0], nil

@@ -49,10 +49,10 @@ func (b *Builder) fits(ctx context.Context, store chainstore.Store, namespace st
 			continue
 		}
 		id := b.change.Nodes[i].Identify(nil)
-		if _, again := erased[id]; !again {
-			ids = append(ids, id)
+		if _, again := erased[id]; again {
+			return nil, wire.InvalidField(b.nodes[i], "must not be a node of the request again that was erased")
 		}
-		erased[id] = i
+		ids, erased[id] = append(ids, id), i
 	}
 	if len(ids) == 0 {
 		return taken, nil
@@ -70,6 +70,11 @@ func (b *Builder) fits(ctx context.Context, store chainstore.Store, namespace st
 func fitsNode(field string, in *chainstore.NewNode, there *chainstore.FoundNode) error {
 	h := there.Header
 	if h.Erased != nil {
+		if _, _, err := in.ErasedHere(h.ID).Over(h, there.Payload); errors.Is(err, chainstore.ErrBadErasure) {
+			return wire.InvalidField(field+".payload", "must have the markers of the messages of the node, which is there")
+		} else if err != nil {
+			return err
+		}
 		return nil
 	}
 	entries, err := canonical.CheckMetadata(there.Metadata)
