@@ -30,6 +30,7 @@ func (a *admin) Erase(req *transcriptv1.EraseRequest, out grpc.ServerStreamingSe
 	if err != nil {
 		return err
 	}
+	place.holds.Store(true) // no collection deletes meanwhile, and no namespace is
 	leave := sync.OnceFunc(place.leave)
 	defer leave()
 	s := &eraseStream{out: sending[transcriptv1.EraseResponse]{out, place}, done: reply.Done{Selector: kind, DryRun: req.DryRun}}

@@ -68,6 +68,8 @@ type place struct {
 	left  chan struct{}
 	// since is when what is being sent began to be, in nanoseconds since the epoch; 0: nothing is.
 	since atomic.Int64
+	// holds says that others wait for the call anywhere else than for its place.
+	holds atomic.Bool
 }
 
 func (p *place) leave() {
@@ -75,7 +77,8 @@ func (p *place) leave() {
 	fair.Release(1, p.share, p.Semaphore)
 }
 
-// watch ends the call once its client has taken nothing for a while and others wait for its place: sending fails then, and its place is free.
+// watch ends the call once its client has taken nothing for a while and others wait for its place, or may wait for what it holds: sending fails
+// then, and its place is free.
 func (p *place) watch() {
 	tick := time.NewTicker(unreadLook)
 	defer tick.Stop()
@@ -84,7 +87,7 @@ func (p *place) watch() {
 		case <-p.left:
 			return
 		case now := <-tick.C:
-			if since := p.since.Load(); since > 0 && now.Sub(time.Unix(0, since)) >= unreadAfter && p.waiting.Load() > 0 {
+			if since := p.since.Load(); since > 0 && now.Sub(time.Unix(0, since)) >= unreadAfter && (p.waiting.Load() > 0 || p.holds.Load()) {
 				receive.HangUp(p.ctx, p.status(p.ctx, errUnread))
 				return
 			}

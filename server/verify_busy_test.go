@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"testing"
@@ -86,5 +87,41 @@ func TestUnreadBackupsGiveWay(t *testing.T) {
 			t.Errorf("who reads nothing ends with %v", err)
 		}
 		c.server.verifies.Release(maxVerifies - 1)
+	})
+}
+
+// An erasure whose client takes nothing ends, so that who waits until nothing is erased does not wait for it.
+func TestUnreadErasuresEnd(t *testing.T) {
+	replying(t, func(c *crowd) {
+		rpc, admin := transcriptv1.NewTranscriptServiceClient(c.conn), transcriptv1.NewAdminServiceClient(c.conn)
+		for i := range 8 { // whose reports are more than gRPC takes for a client that does not read
+			req := &transcriptv1.PutNodesRequest{}
+			for n := range 1000 {
+				node := &transcriptv1.NewNode{Previous: n > 0, Salt: fmt.Appendf(nil, "salt %4d and %4d", i, n), Messages: []*transcriptv1.Message{{
+					Role: transcriptv1.Role_ROLE_USER, Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_Text{Text: "a secret"}}},
+				}}}
+				if n == 999 {
+					node.Aliases = []*transcriptv1.AliasUpdate{{Name: fmt.Sprintf("chat/%d", i)}}
+				}
+				req.Nodes = append(req.Nodes, node)
+			}
+			if _, err := rpc.PutNodes(c.Context(), req); err != nil {
+				t.Fatal(err)
+			}
+		}
+		unread, err := admin.Erase(c.Context(), &transcriptv1.EraseRequest{DryRun: true, Selector: &transcriptv1.EraseRequest_AliasPrefix{AliasPrefix: "chat/"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(time.Hour)
+		if err := c.server.keeper.Change(c.Context(), func() error { return nil }); err != nil { // it takes what an erasure holds
+			t.Errorf("who waits: %v", err)
+		}
+		for err = nil; err == nil; {
+			_, err = unread.Recv()
+		}
+		if status.Code(err) != codes.ResourceExhausted {
+			t.Errorf("who reads nothing ends with %v", err)
+		}
 	})
 }

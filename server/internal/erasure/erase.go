@@ -46,6 +46,7 @@ func (r *run) labels(ctx context.Context) error {
 			return err
 		}
 		r.now.LabelsErased += int64(had)
+		r.labelsAt = time.Now().UnixMilli()
 		if err := r.tell(nil); err != nil {
 			return err
 		}

@@ -86,6 +86,8 @@ type run struct {
 	// names are the aliases with Prefix, labelled is how many of them have labels.
 	names    []string
 	labelled int64
+	// labelsAt is when labels were erased last, in milliseconds since the epoch.
+	labelsAt int64
 	// purges are the nodes whose content is to leave the files.
 	purges []chainstore.ID
 }

@@ -38,11 +38,11 @@ func (r *run) wait(ctx context.Context) error {
 	}
 }
 
-// labelsAreGone tells whether no labels are in the files that were erased, by this call or another.
+// labelsAreGone tells whether no labels are in the files that were erased by this call, or before it.
 func (r *run) labelsAreGone(ctx context.Context) (bool, error) {
 	if len(r.names) == 0 {
 		return true, nil
 	}
 	p, err := r.Store.Purging(ctx)
-	return p.Aliases == 0, err
+	return p.Aliases == 0 || p.Since > r.labelsAt, err
 }
