@@ -13,6 +13,8 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/commit"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
+	"github.com/transcriptd/transcriptd/chainstore/storetest"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
 
 const (
@@ -368,5 +370,60 @@ func TestCollectionsReportWithinASegment(t *testing.T) {
 	})
 	if err != nil || reports < nodes/10 {
 		t.Errorf("%d reports over %d nodes: %v", reports, nodes, err)
+	}
+}
+
+// TestCollectedPieces: of a node whose payload an erasure makes longer, and parts, between its read and its deletion, no piece stays.
+func TestCollectedPieces(t *testing.T) {
+	s := openStore(t, Options{})
+	var made chainstore.NewNode
+	for n := (storetest.Node{}); ; {
+		for range 50 {
+			n.Messages = append(n.Messages, storetest.Message{Role: runloop.User, Text: "x"})
+		}
+		next := storetest.Simple().Make(n)
+		if len(next.Payload) > layout.MaxChunk {
+			break
+		}
+		made = next
+	}
+	id := put(t, s, made)[0].ID
+	if left := erasing(t, s, id); len(left.Payload) <= layout.MaxChunk {
+		t.Fatalf("%d bytes become %d", len(made.Payload), len(left.Payload))
+	}
+	release, err := s.Hold(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var first sync.Once
+	collected(t, s, chainstore.Collection{}, func(told chainstore.Collected) {
+		if told.Phase == chainstore.CollectHeld {
+			first.Do(func() {
+				erase(t, s, id)
+				release()
+			})
+		}
+	})
+	soundAll(t, s)
+}
+
+// TestCollectBesideADeletion: a collection whose namespace is deleted while it reads ends, and finds nothing wrong.
+func TestCollectBesideADeletion(t *testing.T) {
+	for last := range 6 {
+		s := openStore(t, Options{})
+		put(t, s, node(nil, "x"))
+		var at time.Duration
+		s.source.Clock = func() time.Duration { at += 1100 * time.Millisecond; return at }
+		n := 0
+		if err := s.Collect(t.Context(), testNamespace, chainstore.Collection{}, func(told chainstore.Collected) error {
+			if told.Phase == chainstore.CollectSweeping {
+				if n++; n == last {
+					deleteWhole(t, s)
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Errorf("deleted at report %d: %v", last, err)
+		}
 	}
 }

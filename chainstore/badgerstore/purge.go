@@ -190,11 +190,12 @@ func (p *purger) purge(ctx context.Context) (left bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	err = p.drop(ctx, some)
+	took, err := p.drop(ctx, some)
 	end()
 	if err != nil {
 		return false, err
 	}
+	some = some[:took]
 	if err := p.s.committer.Purged(ctx, some); err != nil {
 		return false, err
 	}
@@ -219,22 +220,22 @@ func (p *purger) atOnce(all []layout.Purge) (n int) {
 	return n
 }
 
-// drop takes out of tables and logs what the keys of purges had before: see badgerdb.DropVersions.
-func (p *purger) drop(ctx context.Context, purges []layout.Purge) error {
-	var prefixes [][]byte
-	for i := range purges {
-		prefixes = append(prefixes, purges[i].Prefixes()...)
-	}
+// drop takes out of tables and logs what the keys of purges had before, of the first of them, and tells of how many: see badgerdb.DropVersions.
+func (p *purger) drop(ctx context.Context, purges []layout.Purge) (took int, err error) {
 	// All reads that see what was erased are over then. Those that take long are waited for before a log is kept, not behind it.
 	if err := p.waitFor(ctx, p.s.source.Versions.Last(), p.times.held); err != nil {
-		return err
+		return 0, err
 	}
 	if !p.s.source.DB.DropsBeside() {
-		return p.dropAlone(ctx, purges)
+		return len(purges), p.dropAlone(ctx, purges)
 	}
 	again, err := p.s.committer.WriteAgain(ctx, purges)
 	if err != nil {
-		return err
+		return 0, err
+	}
+	var prefixes [][]byte
+	for i := range purges[:again.Took] {
+		prefixes = append(prefixes, purges[i].Prefixes()...)
 	}
 	err = p.dropKept(ctx, again, prefixes)
 	again.Release()
@@ -246,7 +247,7 @@ func (p *purger) drop(ctx context.Context, purges []layout.Purge) error {
 		missing, putBack := p.s.committer.PutBack(context.WithoutCancel(ctx), again)
 		err = errors.Join(fmt.Errorf("%w; %d rows were put back", err, missing), putBack)
 	}
-	return err
+	return again.Took, err
 }
 
 func (p *purger) dropKept(ctx context.Context, again *commit.Again, prefixes [][]byte) error {

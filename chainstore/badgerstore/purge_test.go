@@ -195,6 +195,98 @@ func TestPurgeOfLabels(t *testing.T) {
 	}
 }
 
+// TestPurgeOfLabelsSetAnew: aliases that are labelled anew before the purge stay, also where that is more than a log takes.
+func TestPurgeOfLabelsSetAnew(t *testing.T) {
+	o := promptly()
+	o.noPurges = true
+	s := openAt(t, t.TempDir(), o)
+	id := put(t, s, node(nil, "x"))[0].ID
+	label := func(name string, labels map[string]string) {
+		t.Helper()
+		changeAlias(t, s, chainstore.AliasChange{
+			Name: name, Target: chainstore.Target{Kind: chainstore.TargetRef, Ref: chainstore.Ref{ID: id}}, SetLabels: true, Labels: labels,
+		})
+	}
+	var names []string
+	for i := range 64 {
+		names = append(names, fmt.Sprintf("a%04d", i))
+		label(names[i], map[string]string{"name": canaryText})
+	}
+	if _, err := s.EraseLabels(t.Context(), testNamespace, names); err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range names {
+		labels := map[string]string{}
+		for j := range 64 {
+			labels[fmt.Sprint("k", j)] = noiseOf(uint64(i*64+j), 3000)
+		}
+		label(name, labels)
+	}
+	o.noPurges = false
+	s.startPurges(&o)
+	waitPurged(t, s)
+	mustBeSilent(t, s, nil)
+	for _, name := range names {
+		if a, err := s.Alias(t.Context(), testNamespace, name); err != nil || len(a.Labels) != 64 {
+			t.Fatalf("%s is lost: %v", name, err)
+		}
+	}
+	soundAll(t, s)
+}
+
+// TestPurgeOfWhatIsDeletedToo: nothing stays of what was erased, or labelled anew, where its namespace is deleted before the purge.
+func TestPurgeOfWhatIsDeletedToo(t *testing.T) {
+	for name, alone := range map[string]bool{"beside others": false, "alone": true} {
+		t.Run(name, func(t *testing.T) {
+			o := promptly()
+			o.noPurges, o.onlyPublic = true, alone
+			s := openAt(t, t.TempDir(), o)
+			ids := whole(t, s)
+			erase(t, s, ids[1])
+			if _, err := s.EraseLabels(t.Context(), testNamespace, []string{"x"}); err != nil {
+				t.Fatal(err)
+			}
+			changeAlias(t, s, chainstore.AliasChange{
+				Name: "x", Target: chainstore.Target{Kind: chainstore.TargetRef, Ref: chainstore.Ref{ID: ids[5]}}, SetLabels: true, Labels: map[string]string{"k": canaryText},
+			})
+			deleteWhole(t, s)
+			o.noPurges = false
+			s.startPurges(&o)
+			waitPurged(t, s)
+			mustBeSilent(t, s, nil)
+			if rows := left(t, s, 1); len(rows) > 0 {
+				t.Errorf("%d rows are left, one is %q", len(rows), rows[0])
+			}
+			soundAll(t, s)
+		})
+	}
+}
+
+// TestPurgedOfAnErasurePutAgain: a node that was erased, collected and put again as it was erased is told as purged no sooner than it is.
+func TestPurgedOfAnErasurePutAgain(t *testing.T) {
+	o := promptly()
+	o.noPurges = true
+	s := openAt(t, t.TempDir(), o)
+	id := put(t, s, node(nil, canaryText))[0].ID
+	left, size := erasing(t, s, id), len(foundNode(t, s, id).Payload)
+	erase(t, s, id)
+	collected(t, s, chainstore.Collection{}, nil)
+	if _, err := s.Commit(t.Context(), testNamespace, &chainstore.Change{Nodes: []chainstore.NewNode{{
+		Identify: func(*chainstore.ID) chainstore.ID { return id }, Payload: left.Payload, Messages: left.Facts, Receipt: left.Receipt,
+		Erased: &chainstore.Erased{PayloadDigest: left.PayloadDigest, PayloadLength: size},
+	}}}); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := s.Receipt(t.Context(), testNamespace, id); err != nil || r.PurgedAt != 0 {
+		t.Errorf("before it is purged the receipt says %d, %v", r.PurgedAt, err)
+	}
+	o.noPurges = false
+	s.startPurges(&o)
+	purged(t, s, id)
+	mustBeSilent(t, s, nil)
+	soundAll(t, s)
+}
+
 // TestPurgeBeside: with writers at full speed, and a read that is held open for a while, no acknowledged row is lost.
 func TestPurgeBeside(t *testing.T) {
 	s := openAt(t, t.TempDir(), promptly())

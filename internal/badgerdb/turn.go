@@ -21,6 +21,9 @@ type Log struct {
 	kept   bool
 }
 
+// Is tells whether it is the same log.
+func (l Log) Is(other Log) bool { return l.number == other.number }
+
 // Turn makes the database begin a new log, so that all that was committed before becomes a table. It is called by the goroutine that commits.
 //
 // It writes two to a dozen commits by write, which calls Write with the next number, and does what else it does with a commit. They fill the log, by

@@ -117,6 +117,16 @@ func (c *collection) rest(ctx context.Context) error {
 	return nil
 }
 
+// look runs f on a snapshot: commit.ErrGone where the namespace was deleted since the collection began, whoever has its name.
+func (c *collection) look(ctx context.Context, f func(*snapshot.Snapshot) error) error {
+	return c.Source.Read(ctx, c.namespace, func(v *snapshot.Snapshot) error {
+		if !c.sweeping.Is(v.Namespace) {
+			return commit.ErrGone
+		}
+		return f(v)
+	})
+}
+
 // pages runs f on the rows of a table, in their order, each in a snapshot that is held for a while only. What f is given is borrowed. between, if
 // not nil, runs between two snapshots.
 func (c *collection) pages(
@@ -125,7 +135,7 @@ func (c *collection) pages(
 	var next []byte
 	for {
 		more := false
-		err := c.Source.Read(ctx, c.namespace, func(v *snapshot.Snapshot) error {
+		err := c.look(ctx, func(v *snapshot.Snapshot) error {
 			began := c.Source.Clock()
 			prefix := layout.TableKey(v.Namespace, table)
 			cur := v.Iterate(prefix)

@@ -68,7 +68,7 @@ func (c *collection) segments(ctx context.Context) error {
 // may have some, through one with a number, or the last one that was looked at. A put within the grace keeps what comes before it.
 func (c *collection) dead(ctx context.Context, last uint64) (segment uint64, from, through int64, err error) {
 	some := false
-	err = c.Source.Read(ctx, c.namespace, func(v *snapshot.Snapshot) error {
+	err = c.look(ctx, func(v *snapshot.Snapshot) error {
 		segment, some, err = c.lastWithSome(ctx, v, last)
 		return err
 	})
@@ -78,7 +78,7 @@ func (c *collection) dead(ctx context.Context, last uint64) (segment uint64, fro
 		s.from = int64(s.next.Seq)
 	}
 	for more := some; more && err == nil; {
-		err = c.Source.Read(ctx, c.namespace, func(v *snapshot.Snapshot) error {
+		err = c.look(ctx, func(v *snapshot.Snapshot) error {
 			more, err = s.part(ctx, v)
 			return err
 		})
@@ -160,7 +160,7 @@ func (s *segmentRead) row(v *snapshot.Snapshot, at chainstore.Place, value []byt
 
 // read reads some nodes of a segment, with what goes with them.
 func (c *collection) read(ctx context.Context, segment uint64, from, through uint32) (nodes []commit.Dead, err error) {
-	err = c.Source.Read(ctx, c.namespace, func(v *snapshot.Snapshot) error {
+	err = c.look(ctx, func(v *snapshot.Snapshot) error {
 		r := reader{ctx: ctx, v: v, segment: segment, from: from, through: through, known: c.known}
 		nodes, err = r.read()
 		return err

@@ -68,7 +68,7 @@ func (d *changeTxn) eraseLabels(namespace string, names []string) (had int, err 
 		return 0, err
 	}
 	all := purge.Names
-	for part := range slices.Chunk(all, layout.MaxPurgePlaces) {
+	for part := range slices.Chunk(all, layout.MaxPurgeNames) {
 		purge.Names, purge.Bytes = part, 0
 		for _, name := range part {
 			value, _, err := d.get(layout.AliasKey(d.ns, name))

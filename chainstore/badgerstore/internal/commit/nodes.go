@@ -89,6 +89,8 @@ func (d *changeTxn) judgeErased(i int, in *chainstore.NewNode, id chainstore.ID,
 		return nil, &chainstore.ErasedError{Index: i, ID: id, Receipt: bytes.Clone(receipt)}
 	case in.Erased == nil:
 		return n, nil
+	case n == nil && found: // by its version it tells when the words left the files, which may not be yet
+		return nil, nil
 	case n == nil:
 		d.receipt(id, in.Receipt)
 		return nil, nil

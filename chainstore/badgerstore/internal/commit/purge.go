@@ -13,7 +13,9 @@ import (
 
 // Again is what stays of keys whose older versions are to be dropped. It was committed again, and the log that has it is kept until Release.
 type Again struct {
-	Log badgerdb.Log
+	// Took is of how many purges, one at least.
+	Took int
+	Log  badgerdb.Log
 	// Before is the number from which on what the keys have is to stay.
 	Before  uint64
 	Release func()
@@ -29,7 +31,8 @@ func (c *Committer) MostAgain() uint64 {
 	return uint64(most)
 }
 
-// WriteAgain ends the log, commits again what stays of what purges are of, and keeps the log behind it. Errors are those of Commit.
+// WriteAgain ends the log, commits again what stays of what purges are of, of as many as go into one log, and keeps the log behind it. Errors are
+// badgerdb.ErrLogChanged where even the first does not, and those of Commit.
 func (c *Committer) WriteAgain(ctx context.Context, purges []layout.Purge) (a *Again, err error) {
 	if err := c.nameTurns(ctx); err != nil {
 		return nil, err
@@ -46,29 +49,56 @@ func (c *Committer) WriteAgain(ctx context.Context, purges []layout.Purge) (a *A
 
 func (d *changeTxn) writeAgain(purges []layout.Purge) (*Again, error) {
 	c := d.c
-	rows, err := d.staying(purges)
+	rows, took, err := d.someStaying(purges)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := c.source.DB.Turn(layout.TurnKey(), c.writeTurn); err != nil {
+	log, err := c.source.DB.Turn(layout.TurnKey(), c.writeTurn)
+	if err != nil {
 		return nil, err
 	}
-	a := &Again{Before: c.source.Versions.Last(), rows: rows}
+	a := &Again{Took: took, Before: c.source.Versions.Last(), rows: rows}
 	if len(rows) > 0 {
 		a.Before++
 	}
 	if err := c.writeRows(rows); err != nil {
 		return nil, err
 	}
-	a.Log, a.Release = c.source.DB.KeepLog()
+	if a.Log, a.Release = c.source.DB.KeepLog(); !a.Log.Is(log) { // some rows are in a log that becomes a table, and would be dropped
+		a.Release()
+		return nil, badgerdb.ErrLogChanged
+	}
 	return a, nil
 }
 
-// staying reads what stays of what purges are of.
+// someStaying reads what stays of purges, until there is as much as should lie in a log; took is of how many.
+func (d *changeTxn) someStaying(purges []layout.Purge) (rows []row, took int, err error) {
+	most, bytes := int64(d.c.MostAgain()), int64(0)
+	for i := range purges {
+		more, err := d.staying(purges[i : i+1])
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, r := range more {
+			bytes += Cost(string(r.key), Write{Value: r.value})
+		}
+		if i > 0 && bytes > most {
+			return rows, i, nil
+		}
+		rows = append(rows, more...)
+	}
+	return rows, len(purges), nil
+}
+
+// staying reads what stays of what purges are of. Nothing stays of a namespace that was deleted since.
 func (d *changeTxn) staying(purges []layout.Purge) (rows []row, err error) {
 	for i := range purges {
 		p := &purges[i]
-		if !p.Stays() {
+		stays, err := d.stays(p)
+		if err != nil {
+			return nil, err
+		}
+		if !stays {
 			continue
 		}
 		if rows, err = d.under(rows, layout.TableKey(p.Namespace, layout.TableNodes), p.Prefixes()); err != nil {
@@ -87,6 +117,15 @@ func (d *changeTxn) staying(purges []layout.Purge) (rows []row, err error) {
 		}
 	}
 	return rows, nil
+}
+
+// stays tells whether what the keys of a purge have by now stays.
+func (d *changeTxn) stays(p *layout.Purge) (bool, error) {
+	if !p.Stays() {
+		return false, nil
+	}
+	_, gone, err := d.view.Get(layout.GoneKey(p.Namespace))
+	return !gone, err
 }
 
 // under appends the rows that have one of some prefixes, in a table.
@@ -184,7 +223,11 @@ func (d *changeTxn) dropAlone(ctx context.Context, log badgerdb.Log, purges []la
 	}
 	for i := range purges {
 		p := &purges[i]
-		if p.Kind != layout.PurgeLabels {
+		stays, err := d.stays(p)
+		if err != nil {
+			return err
+		}
+		if p.Kind != layout.PurgeLabels || !stays {
 			continue
 		}
 		if staying, err = d.under(staying, layout.TableKey(p.Namespace, layout.TableAliases), p.PrefixesAlone()); err != nil {

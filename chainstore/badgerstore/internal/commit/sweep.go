@@ -26,6 +26,9 @@ type Sweeping struct {
 	named *naming
 }
 
+// Is tells whether a namespace that was found by its name is the one that is collected.
+func (s *Sweeping) Is(namespace uint32) bool { return namespace == s.named.ns }
+
 // errNoNamespace is the error for a namespace that was never written to.
 var errNoNamespace = errors.New("the namespace was never written to")
 
@@ -172,6 +175,22 @@ func (d *changeTxn) enterSweep(namespace string, s *Sweeping) error {
 	return nil
 }
 
+// sweepPieces deletes the pieces of a node's payload, which an erasure may have made more than they were when the node was found to be dead.
+func (d *changeTxn) sweepPieces(at chainstore.Place) error {
+	if d.counters.Erasures == 0 {
+		return nil
+	}
+	value, found, err := d.get(layout.PlaceKey(d.ns, layout.TableNodes, at))
+	if err != nil || !found {
+		return err
+	}
+	row, _, err := layout.ParseRow(value)
+	for i := range row.Chunks {
+		d.delete(layout.ChunkKey(d.ns, at, i+1))
+	}
+	return err
+}
+
 // sweepNode deletes a node, the last one of its segment. Where others come before it, its place is not to be used again: an empty row says so,
 // and goes with the node before it. freed has the spawners that a node was linked to, which is gone.
 func (d *changeTxn) sweepNode(n *Dead, freed map[chainstore.ID]chainstore.Place) error {
@@ -179,6 +198,9 @@ func (d *changeTxn) sweepNode(n *Dead, freed map[chainstore.ID]chainstore.Place)
 	d.swept.From[at.Segment] = at.Seq
 	for _, key := range n.Keys {
 		d.delete(key)
+	}
+	if err := d.sweepPieces(at); err != nil {
+		return err
 	}
 	behind := layout.PlaceKey(d.ns, layout.TableNodes, at.Next())
 	if _, found, err := d.get(behind); err != nil {

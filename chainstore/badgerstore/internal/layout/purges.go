@@ -33,8 +33,11 @@ const (
 	purgeSaved
 )
 
-// MaxPurgePlaces is how many nodes, or aliases, a purge is of at most. What is more, or has more bytes than a commit should take, is of further parts.
+// MaxPurgePlaces is how many nodes a purge is of at most. What is more, or has more bytes than a commit should take, is of further parts.
 const MaxPurgePlaces = 256
+
+// MaxPurgeNames is how many aliases a purge is of at most: what stays of one can be large, for it may be labelled anew.
+const MaxPurgeNames = 16
 
 // Purge is what is to leave the files: a part of what one commit erased or deleted.
 type Purge struct {
