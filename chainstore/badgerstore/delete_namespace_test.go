@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -208,19 +209,19 @@ func TestOlderReadsDoNotTeachNames(t *testing.T) {
 // TestRestoreBesideADeletion: what a Restore found before the namespace was deleted and begun anew is looked for again.
 func TestRestoreBesideADeletion(t *testing.T) {
 	s := openStore(t, Options{})
-	id := put(t, s, node(nil, "x"))[0].ID
-	restored := &chainstore.Restored{Aliases: []chainstore.ExportedAlias{{Name: "x", Revision: 1, States: []chainstore.AliasState{{Revision: 1, Node: id, At: 1}}}}}
+	var holds atomic.Bool
 	pause := s.committer.Pause
 	held, release := make(chan struct{}), make(chan struct{})
-	first := true
 	s.committer.Pause = func(ctx context.Context) {
-		if first {
-			first = false
+		if holds.CompareAndSwap(true, false) {
 			close(held)
 			<-release
 		}
 		pause(ctx)
 	}
+	id := put(t, s, node(nil, "x"))[0].ID
+	restored := &chainstore.Restored{Aliases: []chainstore.ExportedAlias{{Name: "x", Revision: 1, States: []chainstore.AliasState{{Revision: 1, Node: id, At: 1}}}}}
+	holds.Store(true)
 	put(t, s, node(nil, "a commit, behind which the committer rests"))
 	<-held
 	did := make(chan error)

@@ -13,7 +13,7 @@ import (
 // TestVerifyThatIsInterrupted: it says so, and how the check goes on.
 func TestVerifyThatIsInterrupted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
-	p := startProcess(t, nil, badgerFlag(dir))
+	p := startProcess(t, nil, badgerFlag(dir), "--admin-listen=off")
 	putTexts(t, p, 0, 3)
 	p.terminate(t)
 	ctx, cancel := context.WithCancel(t.Context())
