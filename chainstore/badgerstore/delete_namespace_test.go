@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -209,11 +208,12 @@ func TestOlderReadsDoNotTeachNames(t *testing.T) {
 // TestRestoreBesideADeletion: what a Restore found before the namespace was deleted and begun anew is looked for again.
 func TestRestoreBesideADeletion(t *testing.T) {
 	s := openStore(t, Options{})
-	var holds atomic.Bool
 	pause := s.committer.Pause
 	held, release := make(chan struct{}), make(chan struct{})
-	s.committer.Pause = func(ctx context.Context) {
-		if holds.CompareAndSwap(true, false) {
+	first := true
+	s.committer.Pause = func(ctx context.Context) { // before it commits anything
+		if first {
+			first = false
 			close(held)
 			<-release
 		}
@@ -221,8 +221,6 @@ func TestRestoreBesideADeletion(t *testing.T) {
 	}
 	id := put(t, s, node(nil, "x"))[0].ID
 	restored := &chainstore.Restored{Aliases: []chainstore.ExportedAlias{{Name: "x", Revision: 1, States: []chainstore.AliasState{{Revision: 1, Node: id, At: 1}}}}}
-	holds.Store(true)
-	put(t, s, node(nil, "a commit, behind which the committer rests"))
 	<-held
 	did := make(chan error)
 	go func() {
