@@ -10,7 +10,9 @@ import (
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/internal/archive"
+	"github.com/transcriptd/transcriptd/internal/deadline"
 	"github.com/transcriptd/transcriptd/server/internal/backup"
+	"github.com/transcriptd/transcriptd/server/internal/progress"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -89,14 +91,7 @@ func paced(bytesPerSecond int64) func(context.Context, int) error {
 	return func(ctx context.Context, bytes int) error {
 		read += float64(bytes)
 		due := min(read/float64(bytesPerSecond), maxPause) * float64(time.Second)
-		timer := time.NewTimer(time.Until(began.Add(time.Duration(due))))
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+		return deadline.Sleep(ctx, time.Until(began.Add(time.Duration(due))))
 	}
 }
 
@@ -148,23 +143,7 @@ func (s *backupStream) wrote(counts archive.Counts) {
 
 // tell tells the client how far it is while nothing else is sent, until the function that it returns is called, which waits for it.
 func (s *backupStream) tell() (quiet func()) {
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	tick := time.NewTicker(tellEvery)
-	go func() {
-		defer close(stopped)
-		defer tick.Stop()
-		for {
-			select {
-			case <-stop:
-				return
-			case <-tick.C:
-			}
-			if s.tellNow() != nil {
-				return // who reads the archive hears of it
-			}
-		}
-	}()
-	return func() { close(stop); <-stopped }
+	return progress.Pulse(tellEvery, s.tellNow)
 }
 
 // tellNow sends an empty piece, unless another one was sent meanwhile, or is being sent.

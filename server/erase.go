@@ -3,16 +3,16 @@ package server
 import (
 	"context"
 	"sync"
-	"time"
 	"unicode"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/erasure"
-	"github.com/transcriptd/transcriptd/server/internal/retention"
+	"github.com/transcriptd/transcriptd/server/internal/progress"
 	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
@@ -45,13 +45,7 @@ func (a *admin) Erase(req *transcriptv1.EraseRequest, out grpc.ServerStreamingSe
 // mayErase is what runs an erasure, unless a hold keeps some of the nodes. field is the one of the request that selects them.
 func (a *admin) mayErase(field string) func(ctx context.Context, namespace string, ids []chainstore.ID, erase func() error) error {
 	return func(ctx context.Context, namespace string, ids []chainstore.ID, erase func() error) error {
-		return a.keeper.Delete(ctx, namespace, func(rules retention.Rules) error {
-			held, err := a.keeper.Reached(ctx, namespace, rules, ids)
-			if err == nil && held >= 0 {
-				err = &retention.HeldError{Field: field}
-			}
-			return err
-		}, erase)
+		return a.keeper.Erase(ctx, namespace, ids, func(int) string { return field }, erase)
 	}
 }
 
@@ -150,34 +144,15 @@ func (s *eraseStream) tell(r *transcriptv1.EraseResponse) error {
 	s.sent = true
 	err := s.out.Send(r)
 	if lists {
-		s.newest = &transcriptv1.EraseResponse{
-			Phase: r.Phase, NodesLookedAt: r.NodesLookedAt, NodesSelected: r.NodesSelected, NodesErased: r.NodesErased, Messages: r.Messages,
-			MessageBytes: r.MessageBytes, Compactions: r.Compactions, AlreadyErased: r.AlreadyErased, SharedRootsKept: r.SharedRootsKept,
-			NodesInFiles: r.NodesInFiles, MoreSpawned: r.MoreSpawned, LabelsErased: r.LabelsErased,
-		}
+		s.newest = proto.CloneOf(r)
+		s.newest.Nodes, s.newest.Aliases, s.newest.SpawnedNodeIds = nil, nil, nil
 	}
 	return reply.SendError(s.out.Context(), err)
 }
 
 // tellOn sends the last report again while none is sent, until the function that it returns is called, which waits for it.
 func (s *eraseStream) tellOn() (quiet func()) {
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	tick := time.NewTicker(tellEvery)
-	go func() {
-		defer close(stopped)
-		defer tick.Stop()
-		for {
-			select {
-			case <-stop:
-				return
-			case <-tick.C:
-			}
-			if s.tellNow() != nil {
-				return // who erases hears of it
-			}
-		}
-	}()
-	return func() { close(stop); <-stopped }
+	return progress.Pulse(tellEvery, s.tellNow)
 }
 
 // tellNow sends the last report, unless another one was sent meanwhile, or is being sent.

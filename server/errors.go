@@ -45,7 +45,7 @@ var (
 	errUseStream = errors.New("the reply is too large for one message")
 	// errBusyVerifying: others verify, and none ended before the deadline.
 	errBusyVerifying = errors.New("too many calls verify")
-	// errUnread: the client took nothing of a Verify or a Backup, and others waited for its place.
+	// errUnread: the client took nothing of a call that has a place, and others waited for that, or might for what an erasure holds.
 	errUnread = errors.New("the client takes nothing")
 )
 

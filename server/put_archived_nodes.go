@@ -5,7 +5,6 @@ import (
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/change"
-	"github.com/transcriptd/transcriptd/server/internal/retention"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -22,13 +21,7 @@ func (t *transcripts) PutArchivedNodes(ctx context.Context, req *transcriptv1.Pu
 	}
 	namespace := wire.Namespace(req.Namespace)
 	done, err := d.CommitArchived(ctx, t.store, req.Namespace, func(taken *change.Taken, commit func() error) error {
-		return t.keeper.Delete(ctx, namespace, func(rules retention.Rules) error {
-			held, err := t.keeper.Reached(ctx, namespace, rules, taken.IDs)
-			if err == nil && held >= 0 {
-				err = &retention.HeldError{Field: taken.Fields[held]}
-			}
-			return err
-		}, commit)
+		return t.keeper.Erase(ctx, namespace, taken.IDs, func(held int) string { return taken.Fields[held] }, commit)
 	})
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 	"github.com/transcriptd/transcriptd/internal/badgerdb"
+	"github.com/transcriptd/transcriptd/internal/deadline"
 )
 
 // purger takes out of the files what was erased, or deleted with its namespace (decision 0112). There is one for a store, a goroutine from the
@@ -99,7 +100,7 @@ func (p *purger) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if !sleep(ctx, p.times.gather) {
+		if deadline.Sleep(ctx, p.times.gather) != nil {
 			return
 		}
 		for {
@@ -119,23 +120,11 @@ func (p *purger) run(ctx context.Context) {
 			}
 			p.failures.Add(1)
 			p.log.Warn("what was erased is not out of the store's files yet; it is tried again", "error", err, "in", rest)
-			if !sleep(ctx, rest) {
+			if deadline.Sleep(ctx, rest) != nil {
 				return
 			}
 			rest = min(2*rest, p.times.longest)
 		}
-	}
-}
-
-// sleep returns false where the context ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 
@@ -264,8 +253,10 @@ func (p *purger) dropKept(ctx context.Context, again *commit.Again, prefixes [][
 
 // dropAlone drops while all others wait, but not often.
 func (p *purger) dropAlone(ctx context.Context, purges []layout.Purge) error {
-	if !p.aloneAt.IsZero() && !sleep(ctx, p.times.alone-time.Since(p.aloneAt)) {
-		return ctx.Err()
+	if !p.aloneAt.IsZero() {
+		if err := deadline.Sleep(ctx, p.times.alone-time.Since(p.aloneAt)); err != nil {
+			return err
+		}
 	}
 	log, err := p.s.committer.Turn(ctx)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/internal/deadline"
 )
 
 var purgeMiB = flag.Int("purge.mib", 0, "TestFiguresOfPurges: make a store of so many MiB of messages, and measure erasures in it")
@@ -56,14 +57,14 @@ func TestFiguresOfPurges(t *testing.T) {
 			gone = append(gone, ids[i*(len(ids)/n)+erased])
 		}
 		erased++
-		alone := p99Of(t, s, func() { sleep(t.Context(), 3*time.Second) })
+		alone := p99Of(t, s, func() { _ = deadline.Sleep(t.Context(), 3*time.Second) })
 		wrote, begin, answered := writtenBytes(), time.Now(), time.Duration(0)
 		beside := p99Of(t, s, func() {
 			for some := range slices.Chunk(gone, chainstore.MaxErased) {
 				erase(t, s, some...)
 			}
 			answered = time.Since(begin)
-			for p := (chainstore.Purging{Nodes: 1}); p.Nodes > 0; sleep(t.Context(), 10*time.Millisecond) {
+			for p := (chainstore.Purging{Nodes: 1}); p.Nodes > 0; _ = deadline.Sleep(t.Context(), 10*time.Millisecond) {
 				var err error
 				if p, err = s.Purging(t.Context()); err != nil {
 					t.Fatal(err)
@@ -97,7 +98,7 @@ func p99Of(t *testing.T, s *Store, f func()) time.Duration {
 				mu.Lock()
 				took = append(took, time.Since(begin))
 				mu.Unlock()
-				sleep(ctx, 20*time.Millisecond)
+				_ = deadline.Sleep(ctx, 20*time.Millisecond)
 			}
 		})
 	}

@@ -11,7 +11,7 @@ import (
 
 type eraseCommand struct {
 	Nodes       []string    `arg:"" optional:"" name:"NODE" completes:"alias" help:"The nodes: id, beginning of an id (6 digits or more), or alias, which is the node that it points to alone."`
-	AliasPrefix aliasPrefix `xor:"by" completes:"alias" placeholder:"TEXT" help:"What aliases reach whose names begin so, and did in their histories, up to the roots; end the name of a folder with a slash."`
+	AliasPrefix aliasPrefix `xor:"by" completes:"alias" placeholder:"TEXT" help:"What aliases reach whose names begin so, and did in their histories, up to the roots; the labels of these aliases go, too. End the name of a folder with a slash."`
 	Metadata    string      `xor:"by" placeholder:"KEY=VALUE" help:"The nodes whose metadata has this entry."`
 	Attribute   string      `xor:"by" placeholder:"KEY=VALUE" help:"The nodes that have a message with this attribute in its note."`
 	Shared      string      `enum:",keep,erase" default:"" placeholder:"keep|erase" help:"What becomes of roots without a salt, which every chain has that begins with the same words: keep them, or erase them for everybody. Without it a selection that has one is refused."`

@@ -1,4 +1,4 @@
-// Package deadline lets a server give up before its caller does.
+// Package deadline lets a server give up before its caller does, and wait no longer than its caller.
 package deadline
 
 import (
@@ -14,4 +14,16 @@ func Early(ctx context.Context) (context.Context, context.CancelFunc) {
 		return context.WithCancel(ctx)
 	}
 	return context.WithDeadline(ctx, end.Add(-min(time.Until(end)/8, 50*time.Millisecond)))
+}
+
+// Sleep returns when a time has passed, or when ctx ends, with its error.
+func Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

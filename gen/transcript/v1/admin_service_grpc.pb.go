@@ -85,8 +85,8 @@ type AdminServiceClient interface {
 	// Atomic. Idempotent.
 	//
 	// Errors: NODE_NOT_FOUND (a state of an alias points to it), ALIAS_MOVED (an alias is there that is neither as
-	// the archive has it nor of its past), SETTINGS_CHANGED (the settings have a higher revision, or
-	// the same one and are not the same).
+	// the archive has it nor of its past), LEGAL_HOLD (an alias that is held has a state here that is not in the archive),
+	// SETTINGS_CHANGED (the settings have a higher revision, or the same one and are not the same).
 	Restore(ctx context.Context, in *RestoreRequest, opts ...grpc.CallOption) (*RestoreResponse, error)
 	// Deletes the nodes that nothing keeps, of a namespace or of every namespace in turn. Kept are: a node that an
 	// alias points to, or that a state of an alias points to which ListAliasHistory lists; a node that was put, or put
@@ -120,7 +120,11 @@ type AdminServiceClient interface {
 	// over. With `alias_prefix` it selects from the nodes and aliases as they are at the beginning of the call; with `metadata` or
 	// `attribute`, from the nodes that were put before it.
 	//
-	// Errors: NODE_NOT_FOUND (`nodes.ids`), SHARED_ROOT, OVERLOADED (others run already).
+	// While it selects and erases, no collection deletes and no namespace is deleted. So a client that takes nothing for
+	// 10 seconds meanwhile loses its call.
+	//
+	// Errors: NODE_NOT_FOUND (`nodes.ids`), SHARED_ROOT, LEGAL_HOLD (an alias that is held reaches a node), OVERLOADED
+	// (others run already, or the client takes nothing).
 	Erase(ctx context.Context, in *EraseRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[EraseResponse], error)
 	// Returns the receipts of nodes that were erased. A receipt says that the store has erased the node, and is signed by
 	// the store. It stays also when the node is deleted by CollectGarbage.
@@ -328,8 +332,8 @@ type AdminServiceServer interface {
 	// Atomic. Idempotent.
 	//
 	// Errors: NODE_NOT_FOUND (a state of an alias points to it), ALIAS_MOVED (an alias is there that is neither as
-	// the archive has it nor of its past), SETTINGS_CHANGED (the settings have a higher revision, or
-	// the same one and are not the same).
+	// the archive has it nor of its past), LEGAL_HOLD (an alias that is held has a state here that is not in the archive),
+	// SETTINGS_CHANGED (the settings have a higher revision, or the same one and are not the same).
 	Restore(context.Context, *RestoreRequest) (*RestoreResponse, error)
 	// Deletes the nodes that nothing keeps, of a namespace or of every namespace in turn. Kept are: a node that an
 	// alias points to, or that a state of an alias points to which ListAliasHistory lists; a node that was put, or put
@@ -363,7 +367,11 @@ type AdminServiceServer interface {
 	// over. With `alias_prefix` it selects from the nodes and aliases as they are at the beginning of the call; with `metadata` or
 	// `attribute`, from the nodes that were put before it.
 	//
-	// Errors: NODE_NOT_FOUND (`nodes.ids`), SHARED_ROOT, OVERLOADED (others run already).
+	// While it selects and erases, no collection deletes and no namespace is deleted. So a client that takes nothing for
+	// 10 seconds meanwhile loses its call.
+	//
+	// Errors: NODE_NOT_FOUND (`nodes.ids`), SHARED_ROOT, LEGAL_HOLD (an alias that is held reaches a node), OVERLOADED
+	// (others run already, or the client takes nothing).
 	Erase(*EraseRequest, grpc.ServerStreamingServer[EraseResponse]) error
 	// Returns the receipts of nodes that were erased. A receipt says that the store has erased the node, and is signed by
 	// the store. It stays also when the node is deleted by CollectGarbage.

@@ -7,8 +7,11 @@ import (
 	"slices"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/internal/deadline"
 )
 
 // Erasure is what to erase, and how. One of IDs, Prefix, Metadata and Attribute is set.
@@ -148,12 +151,7 @@ func (r *run) held(ctx context.Context) error {
 
 // tell tells how far it is, with what add adds.
 func (r *run) tell(add func(*transcriptv1.EraseResponse)) error {
-	n := r.now
-	report := &transcriptv1.EraseResponse{
-		Phase: n.Phase, NodesLookedAt: n.NodesLookedAt, NodesSelected: n.NodesSelected, NodesErased: n.NodesErased, Messages: n.Messages,
-		MessageBytes: n.MessageBytes, Compactions: n.Compactions, AlreadyErased: n.AlreadyErased, SharedRootsKept: n.SharedRootsKept,
-		NodesInFiles: n.NodesInFiles, MoreSpawned: n.MoreSpawned, Done: n.Done, LabelsErased: n.LabelsErased,
-	}
+	report := proto.CloneOf(r.now)
 	if add != nil {
 		add(report)
 	}
@@ -162,16 +160,5 @@ func (r *run) tell(add func(*transcriptv1.EraseResponse)) error {
 
 // rest waits for as long as something took, so that others have their turn, too.
 func rest(ctx context.Context, since time.Time) error {
-	return pause(ctx, time.Since(since))
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return deadline.Sleep(ctx, time.Since(since))
 }

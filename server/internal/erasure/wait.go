@@ -5,6 +5,7 @@ import (
 	"time"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/internal/deadline"
 )
 
 // lookEvery is how often it looks whether content has left the files.
@@ -32,7 +33,7 @@ func (r *run) wait(ctx context.Context) error {
 		if err := r.tell(nil); err != nil || len(left) == 0 && gone {
 			return err
 		}
-		if err := pause(ctx, lookEvery); err != nil {
+		if err := deadline.Sleep(ctx, lookEvery); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"sync"
+	"time"
 
 	"github.com/transcriptd/transcriptd/server/internal/panics"
 )
@@ -70,4 +71,25 @@ func (u *unsent[Report]) take() (r Report, any bool) {
 	var none Report
 	u.report, u.any = none, false
 	return r, any
+}
+
+// Pulse calls tell at intervals, until it fails or the function that Pulse returns is called, which waits for it.
+func Pulse(every time.Duration, tell func() error) (quiet func()) {
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	tick := time.NewTicker(every)
+	go func() {
+		defer close(stopped)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+			}
+			if tell() != nil {
+				return // who works, and tells too, hears of it
+			}
+		}
+	}()
+	return func() { close(stop); <-stopped }
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/internal/deadline"
 )
 
 const (
@@ -97,7 +98,7 @@ func (e *expiry) take(ctx context.Context, due []expiring) (taken int64, err err
 			return taken, err
 		}
 		due = due[n:]
-		if err := rest(ctx, min(rests*time.Since(began), mostRest)); err != nil {
+		if err := deadline.Sleep(ctx, min(rests*time.Since(began), mostRest)); err != nil {
 			return taken, err
 		}
 	}
@@ -155,15 +156,4 @@ func without(all []chainstore.AliasChange, failed *chainstore.ConflictError) (re
 		}
 	}
 	return rest
-}
-
-func rest(ctx context.Context, long time.Duration) error {
-	timer := time.NewTimer(long)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

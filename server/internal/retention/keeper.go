@@ -71,6 +71,17 @@ func (k *Keeper) Delete(ctx context.Context, namespace string, judge func(Rules)
 	return f()
 }
 
+// Erase runs what takes the content of nodes away, unless a hold keeps one of them: a HeldError of the field that has the node at that place.
+func (k *Keeper) Erase(ctx context.Context, namespace string, nodes []chainstore.ID, field func(held int) string, f func() error) error {
+	return k.Delete(ctx, namespace, func(rules Rules) error {
+		held, err := k.Reached(ctx, namespace, rules, nodes)
+		if err == nil && held >= 0 {
+			err = &HeldError{Field: field(held)}
+		}
+		return err
+	}, f)
+}
+
 // MayCollect is ErrHeld where a namespace has a hold.
 func (k *Keeper) MayCollect(ctx context.Context, namespace string) error {
 	rules, err := k.Rules(ctx, namespace)

@@ -12,6 +12,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 	"github.com/transcriptd/transcriptd/chainstore/internal/hold"
 	"github.com/transcriptd/transcriptd/chainstore/internal/pace"
+	"github.com/transcriptd/transcriptd/internal/deadline"
 )
 
 const (
@@ -110,7 +111,7 @@ func (c *collection) tick() error {
 // rest lets others have the processors: it waits for as long as was read since the collection rested last.
 func (c *collection) rest(ctx context.Context) error {
 	if read := time.Since(c.reading); read >= readFor {
-		err := sleep(ctx, read)
+		err := deadline.Sleep(ctx, read)
 		c.reading = time.Now()
 		return err
 	}

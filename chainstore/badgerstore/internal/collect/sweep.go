@@ -9,6 +9,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/commit"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
+	"github.com/transcriptd/transcriptd/internal/deadline"
 )
 
 const (
@@ -246,18 +247,7 @@ func (c *collection) restBehind(ctx context.Context, nodes int64, long time.Dura
 			return err
 		}
 	}
-	err := sleep(ctx, min(long, reportInterval))
+	err := deadline.Sleep(ctx, min(long, reportInterval))
 	c.reading = time.Now()
 	return err
-}
-
-func sleep(ctx context.Context, long time.Duration) error {
-	timer := time.NewTimer(long)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

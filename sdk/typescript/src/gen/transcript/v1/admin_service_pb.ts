@@ -1227,8 +1227,8 @@ export const AdminService: GenService<{
    * Atomic. Idempotent.
    *
    * Errors: NODE_NOT_FOUND (a state of an alias points to it), ALIAS_MOVED (an alias is there that is neither as
-   * the archive has it nor of its past), SETTINGS_CHANGED (the settings have a higher revision, or
-   * the same one and are not the same).
+   * the archive has it nor of its past), LEGAL_HOLD (an alias that is held has a state here that is not in the archive),
+   * SETTINGS_CHANGED (the settings have a higher revision, or the same one and are not the same).
    *
    * @generated from rpc transcript.v1.AdminService.Restore
    */
@@ -1278,7 +1278,11 @@ export const AdminService: GenService<{
    * over. With `alias_prefix` it selects from the nodes and aliases as they are at the beginning of the call; with `metadata` or
    * `attribute`, from the nodes that were put before it.
    *
-   * Errors: NODE_NOT_FOUND (`nodes.ids`), SHARED_ROOT, OVERLOADED (others run already).
+   * While it selects and erases, no collection deletes and no namespace is deleted. So a client that takes nothing for
+   * 10 seconds meanwhile loses its call.
+   *
+   * Errors: NODE_NOT_FOUND (`nodes.ids`), SHARED_ROOT, LEGAL_HOLD (an alias that is held reaches a node), OVERLOADED
+   * (others run already, or the client takes nothing).
    *
    * @generated from rpc transcript.v1.AdminService.Erase
    */

@@ -6224,13 +6224,14 @@ export const TranscriptService: GenService<{
   /**
    * Puts nodes that were put elsewhere, as an archive has them (docs/archive.md), compaction nodes among them.
    * Each keeps its id, notes and time of the first put; a time later than now is now. A node that exists already stays
-   * as it is.
+   * as it is, but for one that comes with `erasure`, which is erased.
    *
    * Atomic: all nodes or none. Idempotent.
    *
    * Errors: PARENT_NOT_FOUND, NODE_NOT_FOUND (a compaction node covers a node that does not exist),
    * NOT_AN_ANCESTOR, ALREADY_COVERED, OPEN_TOOL_CALLS (a compaction node covers what it must not),
-   * TOO_MANY_OPEN_CALLS, INVALID_FIELD (`copies` are not those of a compaction, among others).
+   * TOO_MANY_OPEN_CALLS, PAYLOAD_ERASED, LEGAL_HOLD (an alias that is held reaches a node that `erasure` would erase),
+   * INVALID_FIELD (`copies` are not those of a compaction, among others).
    *
    * @generated from rpc transcript.v1.TranscriptService.PutArchivedNodes
    */
