@@ -105,8 +105,5 @@ func (s *Store) signingKey(ctx context.Context) (seed chainstore.Secret, found b
 		seed, err = layout.ParseSigning(value)
 		return err
 	})
-	if err == nil && !found && s.source.Header.Load().Has(layout.FeatureSigning) {
-		err = layout.CorruptValue(layout.TableSigning) // another key would be another store's
-	}
 	return seed, found, err
 }
