@@ -3,6 +3,7 @@ package server
 import (
 	"bufio"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
@@ -86,7 +88,7 @@ func newAudited(t *testing.T, store chainstore.Store, options audit.Options) *au
 		"planted-writer-token":   grant("writer", identity.Append, "acme"),
 		"planted-reader-token":   grant("reader", identity.Read, "acme"),
 		"planted-operator-token": grant("operator", identity.Operate, "*"),
-		"planted-eraser-token":   grant("eraser", identity.Erase, "acme"),
+		"planted-eraser-token":   grant("eraser", identity.Erase|identity.Append, "acme"),
 		"planted-admin-token":    grant("admin", identity.Admin, "acme"),
 		"planted-hurried-token":  {Name: "hurried", Rate: identity.Rate{PerSecond: 1e-9, Burst: 1}, Grants: []identity.Grant{{Roles: identity.Read, Namespaces: "*"}}},
 	}}).GRPC()
@@ -111,6 +113,7 @@ type toldCall struct {
 	Principal, Method, Namespace, Scope, Code, Reason, Peer string
 	Selector                                                string
 	DryRun                                                  bool     `json:"dry_run"`
+	ForgetHistory                                           bool     `json:"forget_history"`
 	Nodes, Aliases                                          []string `json:",omitempty"`
 	NodeCount                                               int      `json:"node_count"`
 	AliasCount                                              int      `json:"alias_count"`
@@ -243,6 +246,15 @@ func TestAuditTellsOfCalls(t *testing.T) {
 	over.Salt = []byte("planted salt of 16")
 	mustNot(codes.ResourceExhausted)(a.PutNode(a.as("writer"), over))
 	expect(toldCall{Principal: "writer", Method: "PutNode", Namespace: "acme", Code: "RESOURCE_EXHAUSTED", Reason: "QUOTA_EXCEEDED", AliasCount: 1})
+
+	node, err := hex.DecodeString(made.GetNodeId())
+	must(node, err)
+	must(a.DeleteAlias(a.as("eraser"), &transcriptv1.DeleteAliasRequest{Namespace: "acme", Name: "planted/alias/2", ForgetHistory: true}))
+	expect(toldCall{Principal: "eraser", Method: "DeleteAlias", Namespace: "acme", Code: "OK", ForgetHistory: true, AliasCount: 1})
+	must(a.admin.Restore(a.as("admin"), &transcriptv1.RestoreRequest{Namespace: "acme", Archived: &transcriptv1.ArchiveNamespace{}, Aliases: []*transcriptv1.ArchiveAlias{{
+		Name: "planted/restored", Revision: 1, States: []*transcriptv1.ArchiveAliasState{{Node: node, Revision: 1, BeganAt: timestamppb.Now()}},
+	}}}))
+	expect(toldCall{Principal: "admin", Method: "Restore", Namespace: "acme", Code: "OK", AliasCount: 1})
 
 	calls, text := a.calls()
 	if len(calls) != len(want) {

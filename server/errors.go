@@ -105,7 +105,7 @@ func table() []row {
 		{chainstore.ErrErasedMeanwhile, codes.Aborted, transcriptv1.ErrorReason_ERROR_REASON_ERASED_MEANWHILE, "nodes were erased again and again while the compaction was planned: repeat this call", false},
 		{chainstore.ErrErased, failed, transcriptv1.ErrorReason_ERROR_REASON_PAYLOAD_ERASED, "the node was erased, and cannot be put again as it was: put it with another salt", false},
 		{erasure.ErrSharedRoot, failed, transcriptv1.ErrorReason_ERROR_REASON_SHARED_ROOT, "a root without a salt is selected: it would be erased for every chain that begins with the same words; set shared_roots to keep such roots or to erase them", false},
-		{retention.ErrHeld, failed, transcriptv1.ErrorReason_ERROR_REASON_LEGAL_HOLD, "a legal hold keeps it: an admin of the namespace can lift the hold with SetNamespace; nothing was changed", false},
+		{retention.ErrHeld, failed, transcriptv1.ErrorReason_ERROR_REASON_LEGAL_HOLD, "a legal hold keeps it: an admin of the namespace can lift the hold with SetNamespace", false},
 		{chainstore.ErrNotErased, notFound, transcriptv1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND, "no node of this namespace that was erased has that id", false},
 		{chainstore.ErrBadErasure, codes.Internal, transcriptv1.ErrorReason_ERROR_REASON_INTERNAL, "a fault of the server; its log has the cause under the request's id", true},
 		{chainstore.ErrNotAncestor, failed, transcriptv1.ErrorReason_ERROR_REASON_NOT_AN_ANCESTOR, "the node named is neither the head nor an ancestor of it", false},

@@ -49,14 +49,16 @@ const format = 1
 
 // call tells of one call.
 type call struct {
-	Principal string   `json:"principal"`
-	Method    string   `json:"method"`
-	Namespace string   `json:"namespace,omitempty"`
-	WholeOf   string   `json:"scope,omitempty"`
-	DryRun    bool     `json:"dry_run,omitempty"`
-	Selector  string   `json:"selector,omitempty"`
-	Nodes     []string `json:"nodes,omitempty"`
-	NodeCount int      `json:"node_count,omitempty"`
+	Principal string `json:"principal"`
+	Method    string `json:"method"`
+	Namespace string `json:"namespace,omitempty"`
+	WholeOf   string `json:"scope,omitempty"`
+	DryRun    bool   `json:"dry_run,omitempty"`
+	// ForgetHistory says that histories of aliases were to go.
+	ForgetHistory bool     `json:"forget_history,omitempty"`
+	Selector      string   `json:"selector,omitempty"`
+	Nodes         []string `json:"nodes,omitempty"`
+	NodeCount     int      `json:"node_count,omitempty"`
 	// Aliases are what Key.Name makes of names.
 	Aliases    []string `json:"aliases,omitempty"`
 	AliasCount int      `json:"alias_count,omitempty"`

@@ -16,6 +16,8 @@ type Record struct {
 	// Everything says that the call was about the whole store.
 	Everything bool
 	DryRun     bool
+	// ForgetHistory says that histories of aliases were to go.
+	ForgetHistory bool
 	// Selector is the kind of what selects nodes to erase, without its value.
 	Selector string
 	// Nodes are the ids of what the call put or erased, Aliases the names of what it set or deleted, which stay out of the file. The first Listed of
@@ -33,7 +35,7 @@ type Record struct {
 // told is what a line tells of a call.
 func (r *Record) told(key *Key, salt string) *call {
 	c := &call{
-		Principal: cut(r.Principal), Method: cut(r.Method), Namespace: cut(r.Namespace), DryRun: r.DryRun, Selector: cut(r.Selector),
+		Principal: cut(r.Principal), Method: cut(r.Method), Namespace: cut(r.Namespace), DryRun: r.DryRun, ForgetHistory: r.ForgetHistory, Selector: cut(r.Selector),
 		NodeCount: r.NodeCount, AliasCount: r.AliasCount,
 		Code: cut(r.Code), Reason: cut(r.Reason), RequestID: cut(r.RequestID), Peer: cut(r.Peer),
 	}

@@ -158,6 +158,14 @@ func (r *run) tell(add func(*transcriptv1.EraseResponse)) error {
 	return r.Tell(report)
 }
 
+// breathe tells how far the run is, and rests.
+func (r *run) breathe(ctx context.Context, since time.Time) error {
+	if err := r.tell(nil); err != nil {
+		return err
+	}
+	return rest(ctx, since)
+}
+
 // rest waits for as long as something took, so that others have their turn, too.
 func rest(ctx context.Context, since time.Time) error {
 	return deadline.Sleep(ctx, time.Since(since))

@@ -149,7 +149,7 @@ func (r *run) path(ctx context.Context, head chainstore.ID) error {
 		if r.now.NodesLookedAt += through - int64(span.From) + 1; known {
 			return nil
 		}
-		if err := cmp.Or(r.tell(nil), rest(ctx, began)); err != nil {
+		if err := r.breathe(ctx, began); err != nil {
 			return err
 		}
 	}
@@ -175,7 +175,7 @@ func (r *run) byContent(ctx context.Context) error {
 			}
 		}
 		r.now.NodesLookedAt += int64(len(page))
-		if err := cmp.Or(r.tell(nil), rest(ctx, began)); err != nil || next == nil {
+		if err := r.breathe(ctx, began); err != nil || next == nil {
 			return err
 		}
 		cursor = next

@@ -45,13 +45,18 @@ func describe(r *audit.Record, req, made any) {
 			named(r, a.GetName())
 		}
 	case *transcriptv1.DeleteAliasRequest:
+		r.ForgetHistory = req.GetForgetHistory()
 		named(r, req.GetName())
 	case *transcriptv1.DeleteAliasesRequest:
-		r.DryRun = req.GetDryRun()
+		r.DryRun, r.ForgetHistory = req.GetDryRun(), req.GetForgetHistory()
 		if answer, ok := made.(*transcriptv1.DeleteAliasesResponse); ok {
 			for _, a := range answer.GetAliases() {
 				named(r, a.GetName())
 			}
+		}
+	case *transcriptv1.RestoreRequest:
+		for _, a := range req.GetAliases() {
+			named(r, a.GetName())
 		}
 	}
 }
