@@ -29,7 +29,7 @@ func (c *benchCommand) Help() string {
 
 What is read is put first, in up to 16 chains, and is then read again and again. Replies are not decoded. A request that fails is not repeated: its caller waits for 100 ms. --timeout is that of each request, a whole stream too. Requests that are under way when the duration is over are waited for; on Ctrl-C they are given up, and the figures so far are printed.
 
-Without --namespace it takes a new one, named bench-… . What it puts stays there, since nodes cannot be deleted. To leave nothing behind, measure a transcriptd on a store of its own, and remove that folder:
+Without --namespace it takes a new one, named bench-… . What it puts stays there until 'transcriptctl namespace delete'. So as not to disturb others, measure a transcriptd on a store of its own, and remove that folder:
 
     transcriptd --store badger:///tmp/bench &
     transcriptctl bench
@@ -96,7 +96,7 @@ func (c *benchCommand) Run(ctx context.Context, s *session) (err error) {
 // remarkLeft tells what a load leaves behind, if it does.
 func (s *session) remarkLeft(l *load.Load) {
 	if n := l.Report().Nodes; n > 0 {
-		s.remark("%s stay in namespace %s: nodes cannot be deleted, they go when the server's store is removed", count(n, "node"), s.flags.Namespace)
+		s.remark("%s stay in namespace %s: 'transcriptctl namespace delete %[2]s --confirm %[2]s' deletes it", count(n, "node"), s.flags.Namespace)
 	}
 }
 

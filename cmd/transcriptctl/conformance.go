@@ -22,7 +22,7 @@ type conformanceCommand struct {
 func (c *conformanceCommand) Help() string {
 	return `Holds a server, this one or another maker's, to what docs/api.md and the contract promise, as far as it can be seen from outside. A line tells of each check: pass; FAIL, with the promise, what was expected and what came; or skip, with the reason: the server does not have the rpc. Exit code 1 where a check fails. --timeout is that of each check.
 
-It makes two namespaces with random names, named conformance-… , and touches no other. At the end it deletes its aliases; its nodes stay, 37 MiB of messages, or 1 with --without-large. Examples:
+It makes two namespaces with random names, named conformance-… , and touches no other. At the end it deletes its aliases; its nodes stay until 'transcriptctl namespace delete', 37 MiB of messages, or 1 with --without-large. Examples:
 
     transcriptctl conformance
     transcriptctl conformance --addr other.example:7420 --insecure -o json | jq -r 'select(.status == "FAIL") | .id'
@@ -70,7 +70,7 @@ func (c *conformanceCommand) Run(ctx context.Context, s *session) (err error) {
 	o.Report = func(r conformance.Result) { unprinted = errors.Join(unprinted, c.print(s, r), s.out.Flush()) }
 	sum, err := conformance.Run(ctx, conn, o)
 	if len(sum.Namespaces) > 0 {
-		defer s.remark("the nodes of the checks stay in the namespaces %s and %s: nodes cannot be deleted", sum.Namespaces[0], sum.Namespaces[1])
+		defer s.remark("the nodes of the checks stay in the namespaces %s and %s: 'transcriptctl namespace delete NAME --confirm NAME' deletes one", sum.Namespaces[0], sum.Namespaces[1])
 	}
 	if err != nil {
 		return remoteError(err)

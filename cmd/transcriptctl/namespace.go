@@ -55,7 +55,7 @@ type namespaceSetCommand struct {
 }
 
 func (c *namespaceSetCommand) Help() string {
-	return `Quotas are replaced as a whole, unless only --ttl, --hold or --release are given: a quota that is not given is taken away. What would make more of something than its quota is refused; what is there stays. Rules of other prefixes than those given stay. Of several that fit an alias the longest prefix counts for --ttl, and each for --hold. Aliases that expired are deleted by the next collection, with their histories. Examples:
+	return `Quotas are replaced as a whole, unless only --ttl, --hold or --release are given: a quota that is not given is taken away. What would make more of something than its quota is refused; what is there stays. Rules of other prefixes than those given stay. Of several that fit an alias the longest prefix counts for --ttl, and each for --hold. Aliases that expired, those too that were there before the rule, are deleted by the next collection, with their histories: 'transcriptctl collect --dry-run' counts them. Examples:
 
     transcriptctl --context operator namespace set acme --max-nodes 100000 --max-bytes 1GiB
     transcriptctl namespace set acme --max-nodes 200000 --max-bytes 2GiB --max-aliases 10000 --revision 1
