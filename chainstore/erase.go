@@ -71,6 +71,8 @@ type ErasedNode struct {
 	Variables      []runloop.VariableChange
 	// Receipt is kept as it is given.
 	Receipt []byte
+	// put is the node as it was put here, erased; nil: it is erased by Erase.
+	put *NewNode
 }
 
 // Erased is what is written down of a node that was erased.
@@ -110,14 +112,14 @@ func (h *Header) CountedBytes() int {
 func (n *NewNode) ErasedHere(id ID) *ErasedNode {
 	return &ErasedNode{
 		ID: id, Payload: n.Payload, Facts: n.Messages, PayloadDigest: n.Erased.PayloadDigest, MetadataDigest: n.Erased.MetadataDigest,
-		Variables: n.Variables, Receipt: n.Receipt,
+		Variables: n.Variables, Receipt: n.Receipt, put: n,
 	}
 }
 
 // Over tells what a node becomes, whose header is given, and its payload where it is a compaction node. The header is nil where the node
 // stays as it is: it is erased already. The payload has its own memory. ErrBadErasure.
 func (n *ErasedNode) Over(h *Header, payload []byte) (*Header, []byte, error) {
-	if !n.standsFor(h) {
+	if !n.standsFor(h) || !n.describes(h) {
 		return nil, nil, ErrBadErasure
 	}
 	if h.Erased != nil && !h.Covers.Present {
@@ -168,6 +170,26 @@ func briefOf(h *Header, f *runloop.Facts, mark runloop.Mark) runloop.Brief {
 	}
 	return out
 }
+
+// describes tells whether what was erased elsewhere has what is there yet: the lengths of messages and metadata, and the outcome. Digests are what the
+// id is of; variables nothing here can be held against.
+func (n *ErasedNode) describes(h *Header) bool {
+	if n.put == nil {
+		return true
+	}
+	if n.put.Absent && TakesFrom(h) || h.Erased == nil && (n.put.Erased.MetadataLength != h.MetadataLength || n.put.Outcome != h.Outcome) {
+		return false
+	}
+	for i := range n.Facts {
+		if was := n.Facts[i].Was; was > 0 && h.Messages[i].Was == 0 && was != h.Messages[i].Length {
+			return false
+		}
+	}
+	return true
+}
+
+// TakesFrom tells whether an erasure can take something from a node: it has all of its content, or messages that other erasures left.
+func TakesFrom(h *Header) bool { return h.Erased == nil || h.Covers.Present }
 
 // standsFor tells whether all that folds and indexes go by is as it is in the node.
 func (n *ErasedNode) standsFor(h *Header) bool {

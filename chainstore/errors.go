@@ -34,7 +34,8 @@ var (
 	ErrErasedMeanwhile = errors.New("nodes were erased since the compaction was planned")
 	// ErrNotErased: no node of that id was erased.
 	ErrNotErased = errors.New("the node was not erased")
-	// ErrBadErasure: what is to be left of a node does not stand for its messages. Who asks has made it of another node.
+	// ErrBadErasure: what is to be left of a node does not stand for its messages, or does not tell what it has. Who asks has made it of another node, or
+	// has not looked at this one (NewNode.Absent).
 	ErrBadErasure = errors.New("what is to be left of a node does not stand for its messages")
 	// ErrTooLarge: the change does not fit into one transaction of the engine.
 	ErrTooLarge = errors.New("the change is too large for one transaction")

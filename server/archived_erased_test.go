@@ -1,6 +1,8 @@
 package server_test
 
 import (
+	"context"
+	"errors"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -9,6 +11,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/transcriptd/transcriptd/canonical"
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -199,4 +203,62 @@ func TestBadArchivedErased(t *testing.T) {
 		plain.Envelope, plain.Metadata, plain.Salt, plain.Payload, plain.Erasure = canonical.AppendEnvelope(nil, e), nil, nil, good.Payload, proto.CloneOf(good.Erasure)
 		equal(r, "the field of an erasure that tells more than the envelope", r.refused(r.putArchived("empty", plain)), "nodes[0].erasure.metadata_bytes")
 	})
+}
+
+// putsMeanwhile does something before a commit.
+type putsMeanwhile struct {
+	chainstore.Store
+	before func()
+}
+
+func (s *putsMeanwhile) Commit(ctx context.Context, ns string, change *chainstore.Change) (*chainstore.Committed, error) {
+	if f := s.before; f != nil {
+		s.before = nil
+		f()
+	}
+	return s.Store.Commit(ctx, ns, change)
+}
+
+// TestArchivedErasedMeanwhile: an erasure of a node that is put between the look at it and the commit is held against it, and against holds.
+func TestArchivedErasedMeanwhile(t *testing.T) {
+	store := &putsMeanwhile{Store: memstore.New(memstore.Options{})}
+	r := newRig(t, store)
+	chain := r.chain("case/1", user("evidence"), assistant("yes"))
+	whole := r.archivedNodes("default")
+	r.erase(chain[1])
+	erased := r.archivedNodes("default")[1]
+	meanwhile := func(namespace string, hold bool) {
+		if err := r.putArchived(namespace, whole[0]); err != nil {
+			t.Fatal(err)
+		}
+		store.before = func() {
+			if err := r.putArchived(namespace, whole[1]); err != nil {
+				t.Error(err)
+			}
+			if hold {
+				_, err := r.Alias(r.ctx(), &transcriptv1.AliasRequest{Namespace: namespace, Aliases: []*transcriptv1.AliasMove{{Name: "case/1", Target: byID(chain[1])}}})
+				_, err2 := r.admin.SetNamespace(r.ctx(), &transcriptv1.SetNamespaceRequest{
+					Namespace: namespace, Settings: &transcriptv1.NamespaceSettings{Retention: []*transcriptv1.RetentionRule{held("case/")}},
+				})
+				if err := errors.Join(err, err2); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}
+	meanwhile("held", true)
+	r.fails(r.putArchived("held", erased), codes.FailedPrecondition, "LEGAL_HOLD", "nodes[0].erasure")
+	r.sameNodes("nodes that are held", r.archivedNodes("held"), whole)
+
+	lie := proto.CloneOf(erased)
+	lie.Erasure.MessageBytes[0]++
+	meanwhile("lied", false)
+	equal(r, "the field that lies", r.refused(r.putArchived("lied", lie)), "nodes[0].erasure.message_bytes[0]")
+	r.sameNodes("nodes that somebody lies about", r.archivedNodes("lied"), whole)
+
+	meanwhile("free", false)
+	if err := r.putArchived("free", erased); err != nil {
+		t.Fatal(err)
+	}
+	r.sameNodes("nodes that were erased", r.archivedNodes("free")[1:], []*transcriptv1.ArchivedNode{erased})
 }

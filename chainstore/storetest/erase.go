@@ -28,6 +28,7 @@ func eraseChecks() []check {
 		{Erase, "Exported", eraseExported},
 		{Erase, "Restored", eraseRestored},
 		{Erase, "RestoredTwice", eraseRestoredTwice},
+		{Erase, "RestoredOver", eraseRestoredOver},
 		{Erase, "Found", eraseFound},
 		{Erase, "Long", eraseLong},
 		{Erase, "Many", eraseMany},
@@ -616,6 +617,59 @@ func eraseRestoredTwice(f *fixture) {
 		g.hides([]chainstore.ID{c}, c)
 		g.clean()
 	}
+}
+
+// eraseRestoredOver: what was erased elsewhere erases nothing here that it does not describe, nor where whoever puts it found nothing to take.
+func eraseRestoredOver(f *fixture) {
+	if f.skips(Export) {
+		return
+	}
+	exported := func() (nodes []chainstore.NewNode) {
+		for _, n := range f.exported(chainstore.ExportSpan{Through: f.point()}, 1<<20) {
+			nodes = append(nodes, f.again(n))
+		}
+		return nodes
+	}
+	ids, erase := f.erasedChat()
+	whole := exported()
+	erase()
+	left := exported()
+	g := f.in("whole")
+	put := func(nodes ...chainstore.NewNode) error {
+		_, err := g.store.Commit(g.ctx(), g.ns, &chainstore.Change{Nodes: nodes})
+		return err
+	}
+	g.ok(put(whole...))
+	want := g.everything(ids)
+	copies := slices.IndexFunc(left, func(n chainstore.NewNode) bool { return n.Compaction != nil })
+	for what, spoil := range map[string]func(n *chainstore.NewNode){
+		"length":             func(n *chainstore.NewNode) { n.Messages[0].Was++ },
+		"length of metadata": func(n *chainstore.NewNode) { n.Erased.MetadataLength++ },
+		"outcome":            func(n *chainstore.NewNode) { n.Outcome = runloop.Cancelled },
+		"finding":            func(n *chainstore.NewNode) { n.Absent = true },
+	} {
+		for _, i := range []int{1, 5, copies} {
+			bad := left[i]
+			bad.Messages, bad.Erased = slices.Clone(bad.Messages), bad.Erased.Clone()
+			spoil(&bad)
+			g.fails(put(left[0], bad), chainstore.ErrBadErasure)
+			equal(g, "what is there behind another "+what, g.everything(ids), want)
+		}
+	}
+	equal(g, "the erasures", g.erasures(), 0)
+	absent := func(n chainstore.NewNode) chainstore.NewNode { n.Absent = true; return n }
+	g.ok(put(left...))
+	g.ok(put(absent(left[1])))
+	g.fails(put(absent(left[copies])), chainstore.ErrBadErasure)
+	g.hides(ids, ids...)
+	g.clean()
+	h := f.in("empty")
+	for _, n := range left {
+		_, err := h.store.Commit(h.ctx(), h.ns, &chainstore.Change{Nodes: []chainstore.NewNode{absent(n)}})
+		h.ok(err)
+	}
+	h.hides(ids, ids...)
+	h.clean()
 }
 
 // eraseFound: a chain that was found before an erasure shows what is left of it.

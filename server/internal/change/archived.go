@@ -19,28 +19,37 @@ type Taken struct {
 	Fields []string
 }
 
+// looks is how often CommitArchived looks at what is there, where others put the same nodes meanwhile.
+const looks = 8
+
 // CommitArchived is Commit of nodes that were put elsewhere. What was erased elsewhere and is there with its content has to be that node's. may runs
 // the commit of a change that takes content away, unless it refuses that.
 func (b *Builder) CommitArchived(
 	ctx context.Context, store chainstore.Store, namespace string, may func(taken *Taken, commit func() error) error,
 ) (done *chainstore.Committed, err error) {
-	taken, err := b.fits(ctx, store, namespace)
-	if err != nil {
-		return nil, err
-	}
-	commit := func() (err error) {
-		done, err = b.Commit(ctx, store, namespace)
-		return err
-	}
-	if len(taken.IDs) == 0 {
-		err = commit()
-	} else {
-		err = may(taken, commit)
+	for range looks {
+		var taken *Taken
+		if taken, err = b.fits(ctx, store, namespace); err != nil {
+			return nil, err
+		}
+		commit := func() (err error) {
+			done, err = b.Commit(ctx, store, namespace)
+			return err
+		}
+		if len(taken.IDs) == 0 {
+			err = commit()
+		} else {
+			err = may(taken, commit)
+		}
+		if !errors.Is(err, chainstore.ErrBadErasure) { // else a node was put since
+			break
+		}
 	}
 	return done, err
 }
 
-// fits judges nodes that were erased elsewhere by those that are there with their content, and tells which these are.
+// fits judges nodes that were erased elsewhere by those that are there, and tells from which of these content is taken. The others are put on condition
+// that there is none to take.
 func (b *Builder) fits(ctx context.Context, store chainstore.Store, namespace string) (*Taken, error) {
 	taken := &Taken{}
 	erased, ids := map[chainstore.ID]int{}, []chainstore.ID(nil)
@@ -52,6 +61,7 @@ func (b *Builder) fits(ctx context.Context, store chainstore.Store, namespace st
 		if _, again := erased[id]; again {
 			return nil, wire.InvalidField(b.nodes[i], "must not be a node of the request again that was erased")
 		}
+		b.change.Nodes[i].Absent = true
 		ids, erased[id] = append(ids, id), i
 	}
 	if len(ids) == 0 {
@@ -59,7 +69,8 @@ func (b *Builder) fits(ctx context.Context, store chainstore.Store, namespace st
 	}
 	return taken, store.Nodes(ctx, wire.Namespace(namespace), ids, func(n *chainstore.FoundNode) error {
 		at := erased[n.Header.ID]
-		if n.Header.Erased == nil || n.Header.Covers.Present { // of which more may go
+		if chainstore.TakesFrom(n.Header) {
+			b.change.Nodes[at].Absent = false
 			taken.IDs, taken.Fields = append(taken.IDs, n.Header.ID), append(taken.Fields, b.nodes[at]+".erasure")
 		}
 		return fitsNode(b.nodes[at], &b.change.Nodes[at], n)
@@ -68,39 +79,31 @@ func (b *Builder) fits(ctx context.Context, store chainstore.Store, namespace st
 
 // fitsNode judges one, whose place in the request is field, by the node that is there.
 func fitsNode(field string, in *chainstore.NewNode, there *chainstore.FoundNode) error {
-	h := there.Header
-	if h.Erased != nil {
-		if _, _, err := in.ErasedHere(h.ID).Over(h, there.Payload); errors.Is(err, chainstore.ErrBadErasure) {
-			return wire.InvalidField(field+".payload", "must have the markers of the messages of the node, which is there")
-		} else if err != nil {
+	h, erasure := there.Header, field+".erasure."
+	for i := range min(len(in.Messages), len(h.Messages)) {
+		if was := in.Messages[i].Was; was > 0 && h.Messages[i].Was == 0 && was != h.Messages[i].Length {
+			return wire.InvalidField(wire.Indexed(erasure+"message_bytes", i), "must be the bytes of the message of the node, which is there")
+		}
+	}
+	if h.Erased == nil {
+		entries, err := canonical.CheckMetadata(there.Metadata)
+		if err != nil {
 			return err
 		}
-		return nil
-	}
-	entries, err := canonical.CheckMetadata(there.Metadata)
-	if err != nil {
-		return err
-	}
-	if _, _, err := in.ErasedHere(h.ID).Over(h, there.Payload); errors.Is(err, chainstore.ErrBadErasure) {
-		return wire.InvalidField(field+".payload", "must have the markers of the messages of the node, which is there")
-	} else if err != nil {
-		return err
-	}
-	field += ".erasure."
-	for i := range in.Messages {
-		if was := in.Messages[i].Was; was > 0 && was != h.Messages[i].Length {
-			return wire.InvalidField(wire.Indexed(field+"message_bytes", i), "must be the bytes of the message of the node, which is there")
+		switch {
+		case in.Erased.MetadataLength != h.MetadataLength:
+			return wire.InvalidField(erasure+"metadata_bytes", "must be the bytes of the metadata of the node, which is there")
+		case !slices.Equal(in.Variables, canonical.Variables(entries)):
+			return wire.InvalidField(erasure+"variables", "must be what the node does to variables, which is there")
+		case in.Outcome != canonical.Outcome(entries):
+			return wire.InvalidField(erasure+"outcome", "must be that of the node, which is there")
 		}
 	}
-	switch {
-	case in.Erased.MetadataLength != h.MetadataLength:
-		return wire.InvalidField(field+"metadata_bytes", "must be the bytes of the metadata of the node, which is there")
-	case !slices.Equal(in.Variables, canonical.Variables(entries)):
-		return wire.InvalidField(field+"variables", "must be what the node does to variables, which is there")
-	case in.Outcome != canonical.Outcome(entries):
-		return wire.InvalidField(field+"outcome", "must be that of the node, which is there")
+	_, _, err := in.ErasedHere(h.ID).Over(h, there.Payload)
+	if errors.Is(err, chainstore.ErrBadErasure) {
+		err = wire.InvalidField(field+".payload", "must have the markers of the messages of the node, which is there")
 	}
-	return nil
+	return err
 }
 
 // Archived adds a node that was put elsewhere; field is its place in the request.
