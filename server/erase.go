@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"sync"
 	"unicode"
 
@@ -9,7 +8,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/transcriptd/transcriptd/canonical"
-	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/erasure"
 	"github.com/transcriptd/transcriptd/server/internal/progress"
@@ -36,17 +34,12 @@ func (a *admin) Erase(req *transcriptv1.EraseRequest, out grpc.ServerStreamingSe
 	s := &eraseStream{out: sending[transcriptv1.EraseResponse]{out, place}, done: reply.Done{Selector: kind, DryRun: req.DryRun}}
 	quiet := s.tellOn()
 	defer quiet()
-	e.Tell, e.Erased = s.tell, leave
+	holds := a.keeper.Erasing(e.Namespace, func(int) string { return kind })
+	defer holds.End()
+	e.Holds, e.Tell, e.Erased = holds, s.tell, leave
 	err = e.Run(out.Context())
 	reply.CallOf(out.Context()).Tell(s.done)
 	return err
-}
-
-// mayErase is what runs an erasure, unless a hold keeps some of the nodes. field is the one of the request that selects them.
-func (a *admin) mayErase(field string) func(ctx context.Context, namespace string, ids []chainstore.ID, erase func() error) error {
-	return func(ctx context.Context, namespace string, ids []chainstore.ID, erase func() error) error {
-		return a.keeper.Erase(ctx, namespace, ids, func(int) string { return field }, erase)
-	}
 }
 
 // parseErase reads what to erase; kind is that of its selector.
@@ -58,7 +51,6 @@ func (a *admin) parseErase(req *transcriptv1.EraseRequest) (e *erasure.Erasure, 
 	if kind, err = selectorOf(e, req); err != nil {
 		return nil, "", err
 	}
-	e.May = a.mayErase(kind)
 	switch {
 	case transcriptv1.SharedRoots_name[int32(req.SharedRoots)] == "":
 		return nil, "", wire.InvalidField("shared_roots", "must be SHARED_ROOTS_KEEP, SHARED_ROOTS_ERASE or unspecified")

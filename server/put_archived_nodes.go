@@ -21,7 +21,14 @@ func (t *transcripts) PutArchivedNodes(ctx context.Context, req *transcriptv1.Pu
 	}
 	namespace := wire.Namespace(req.Namespace)
 	done, err := d.CommitArchived(ctx, t.store, req.Namespace, func(taken *change.Taken, commit func() error) error {
-		return t.keeper.Erase(ctx, namespace, taken.IDs, func(held int) string { return taken.Fields[held] }, commit)
+		release, err := t.store.Hold(ctx) // while it looks and commits, the namespace is not deleted and begun anew
+		if err != nil {
+			return err
+		}
+		defer release()
+		holds := t.keeper.Erasing(namespace, func(held int) string { return taken.Fields[held] })
+		defer holds.End()
+		return holds.Erase(ctx, taken.IDs, commit)
 	})
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -139,7 +140,7 @@ func TestExpiryLeavesWhatChanged(t *testing.T) {
 		r.chain(name, user("one"), assistant("two"))
 	}
 	r.retain(expires("", time.Minute))
-	keeper := &retention.Keeper{Store: store}
+	keeper := retention.NewKeeper(store)
 	store.before = func() { r.point("a", r.put("", user("three"))) }
 	expired, err := keeper.Expire(t.Context(), "default", time.Now().Add(time.Hour), false, func(int64) error { return nil })
 	if err != nil || expired != 1 {
@@ -215,18 +216,17 @@ func TestHoldReaches(t *testing.T) {
 		deleted := r.chain("case/deleted", user("deleted"), assistant("gone"))
 		must[*transcriptv1.DeleteAliasResponse](r)(r.DeleteAlias(r.ctx(), &transcriptv1.DeleteAliasRequest{Name: "case/deleted"}))
 		r.retain(held("case/"))
-		keeper := &retention.Keeper{Store: r.store}
-		rules, err := keeper.Rules(r.ctx(), "default")
-		if err != nil {
-			r.Fatal(err)
-		}
+		keeper := retention.NewKeeper(r.store)
 		for id, want := range map[string]bool{
 			trunk[0]: true, trunk[1]: true, trunk[2]: false, trunk[3]: false, fork: true, behind: false, past[0]: true, past[1]: true, deleted[1]: true, absent: false,
 		} {
-			at, err := keeper.Reached(r.ctx(), "default", rules, []chainstore.ID{storeID(r.T, absent), storeID(r.T, id)})
-			if err != nil || (at == 1) != want || at == 0 {
+			at := -1
+			erasing := keeper.Erasing("default", func(i int) string { at = i; return "" })
+			err := erasing.Check(r.ctx(), []chainstore.ID{storeID(r.T, absent), storeID(r.T, id)})
+			if err != nil != want || (at == 1) != want || want && !errors.Is(err, retention.ErrHeld) {
 				r.Errorf("of %s the place is %d, %v, want that it is held: %v", id, at, err, want)
 			}
+			erasing.End()
 		}
 	})
 }
@@ -255,7 +255,7 @@ func (s *setsHold) Collect(ctx context.Context, ns string, c chainstore.Collecti
 
 // TestRulesChangeWhileNothingGoes: who changes rules waits for what takes something away by those of before.
 func TestRulesChangeWhileNothingGoes(t *testing.T) {
-	keeper := &retention.Keeper{Store: memstore.New(memstore.Options{})}
+	keeper := retention.NewKeeper(memstore.New(memstore.Options{}))
 	changed, order := make(chan error), make(chan string, 2)
 	err := keeper.Delete(t.Context(), "x", func(retention.Rules) error { return nil }, func() error {
 		began := make(chan struct{})
@@ -329,6 +329,122 @@ func TestHoldRefusesAnErasure(t *testing.T) {
 			r.Errorf("what is erased already: %v", err)
 		}
 	})
+}
+
+// setsMeanwhile does something behind a look at aliases, and behind one at nodes.
+type setsMeanwhile struct {
+	movesMeanwhile
+	behindNodes func()
+}
+
+func (s *setsMeanwhile) Nodes(ctx context.Context, ns string, ids []chainstore.ID, yield func(*chainstore.FoundNode) error) error {
+	err := s.movesMeanwhile.Nodes(ctx, ns, ids, yield)
+	s.behindNodes()
+	return err
+}
+
+// TestHoldOfAnAliasSetMeanwhile: an alias that is set under a held prefix while an erasure looks keeps what it reaches, and so does one of a hold that
+// is set then.
+func TestHoldOfAnAliasSetMeanwhile(t *testing.T) {
+	for _, when := range []string{"behind the look at aliases", "behind the look at nodes", "by a hold set then", "deleted again", "by a restore"} {
+		store := &setsMeanwhile{movesMeanwhile: movesMeanwhile{Store: memstore.New(memstore.Options{})}, behindNodes: func() {}}
+		r := newRig(t, store)
+		chain := r.chain("chat", user("said"), assistant("so"))
+		r.chain("case/other", user("another"))
+		switch when {
+		case "behind the look at aliases":
+			store.before = func() { r.point("case/1", chain[1]) }
+		case "behind the look at nodes":
+			store.behindNodes = sync.OnceFunc(func() { r.point("case/1", chain[1]) })
+		case "deleted again":
+			store.behindNodes = sync.OnceFunc(func() {
+				r.point("case/1", chain[1])
+				must[*transcriptv1.DeleteAliasResponse](r)(r.DeleteAlias(r.ctx(), &transcriptv1.DeleteAliasRequest{Name: "case/1"}))
+			})
+		case "by a restore":
+			store.behindNodes = sync.OnceFunc(func() {
+				id := storeID(t, chain[1])
+				must[*transcriptv1.RestoreResponse](r)(r.admin.Restore(r.ctx(), &transcriptv1.RestoreRequest{Aliases: []*transcriptv1.ArchiveAlias{{
+					Name: "case/1", Revision: 1, States: []*transcriptv1.ArchiveAliasState{{Revision: 1, Node: id[:], BeganAt: timestamppb.New(time.Now())}},
+				}}}))
+			})
+		default:
+			store.behindNodes = sync.OnceFunc(func() { r.retain(held("case/"), held("chat")) })
+		}
+		r.retain(held("case/"))
+		err := r.erasesNow(&transcriptv1.EraseRequest{
+			Selector: &transcriptv1.EraseRequest_Nodes{Nodes: &transcriptv1.NodeSelector{Ids: []string{chain[1]}}}, SharedRoots: transcriptv1.SharedRoots_SHARED_ROOTS_ERASE,
+		})
+		if err == nil || r.isErasedNow(chain[1]) {
+			t.Errorf("%s: %v", when, err)
+			continue
+		}
+		r.fails(err, codes.FailedPrecondition, "LEGAL_HOLD", "nodes")
+	}
+}
+
+// settledMeanwhile does something behind a look at settings.
+type settledMeanwhile struct {
+	chainstore.Store
+	behind func()
+}
+
+func (s *settledMeanwhile) Settings(ctx context.Context, ns string) (chainstore.SettingsNow, error) {
+	now, err := s.Store.Settings(ctx, ns)
+	s.behind()
+	return now, err
+}
+
+// TestErasureLooksAgain: a hold that is set behind the look of an erasure keeps what it holds.
+func TestErasureLooksAgain(t *testing.T) {
+	store := &settledMeanwhile{Store: memstore.New(memstore.Options{}), behind: func() {}}
+	r := newRig(t, store)
+	id := storeID(t, r.chain("case/1", user("said"))[0])
+	erasing := retention.NewKeeper(store).Erasing("default", func(int) string { return "" })
+	defer erasing.End()
+	store.behind = sync.OnceFunc(func() {
+		store.behind = func() {}
+		r.retain(held("case/"))
+	})
+	err := erasing.Erase(t.Context(), []chainstore.ID{id}, func() error { t.Error("it is erased"); return nil })
+	equal(r, "that it is held", errors.Is(err, retention.ErrHeld), true)
+}
+
+// TestAliasesWaitForAnErasure: no alias of a namespace with a hold is set while an erasure is committed there, whoever changes rules waits, too, and nobody
+// waits longer than he may.
+func TestAliasesWaitForAnErasure(t *testing.T) {
+	store := memstore.New(memstore.Options{})
+	keeper := retention.NewKeeper(store)
+	r := newRig(t, store)
+	chain := r.chain("chat", user("said"))
+	r.retain(held("case/"))
+	gated, id := keeper.Gated(store), storeID(t, chain[0])
+	sets := &chainstore.Change{Aliases: []chainstore.AliasChange{{Name: "case/1", Target: chainstore.Target{Kind: chainstore.TargetRef, Ref: chainstore.Ref{ID: id}}}}}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	late, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
+	defer cancel()
+	erasing := keeper.Erasing("default", func(int) string { return "" })
+	defer erasing.End()
+	err := erasing.Erase(t.Context(), []chainstore.ID{id}, func() error {
+		_, err := gated.Commit(late, "default", sets)
+		equal(r, "that it waits in vain", errors.Is(err, chainstore.ErrOverloaded), true)
+		_, err = gated.Restore(ended, "default", &chainstore.Restored{Aliases: []chainstore.ExportedAlias{{Name: "case/1"}}})
+		equal(r, "that it is canceled", errors.Is(err, context.Canceled), true)
+		err = keeper.Change(late, func() error { t.Error("rules change meanwhile"); return nil })
+		equal(r, "that rules wait in vain", err != nil, true)
+		_, err = gated.Commit(t.Context(), "default", &chainstore.Change{Aliases: []chainstore.AliasChange{{Name: "chat", Target: chainstore.Target{Kind: chainstore.TargetNone}}}})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := gated.Commit(t.Context(), "default", sets); err != nil {
+		t.Fatal(err)
+	}
+	if err := erasing.Erase(t.Context(), []chainstore.ID{id}, func() error { t.Error("it is erased"); return nil }); !errors.Is(err, retention.ErrHeld) {
+		t.Errorf("what was set since is held: %v", err)
+	}
 }
 
 // erasesNow runs an erasure to its end.

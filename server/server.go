@@ -98,7 +98,8 @@ type Server struct {
 
 // New makes a server of a store, which the caller closes once the gRPC servers made by GRPC have stopped.
 func New(store chainstore.Store, cfg Config) *Server {
-	s := &Server{store: fairstore.New(store), version: cfg.Version, now: cfg.Now, renderers: cfg.Renderers, health: health.NewServer()}
+	keeper := retention.NewKeeper(store)
+	s := &Server{store: fairstore.New(keeper.Gated(store)), keeper: keeper, version: cfg.Version, now: cfg.Now, renderers: cfg.Renderers, health: health.NewServer()}
 	log := cfg.Logger
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -107,7 +108,6 @@ func New(store chainstore.Store, cfg Config) *Server {
 		s.now = time.Now
 	}
 	s.log, s.registerer, s.grace = log, cfg.Registerer, cmp.Or(cfg.Grace, DefaultGrace)
-	s.keeper = &retention.Keeper{Store: s.store}
 	s.tokens, s.receipts = wire.NewTokens(s.store, s.now), erasure.NewReceipts(s.store, s.now)
 	s.draining, s.drain = context.WithCancel(context.Background())
 	m := &mapper{rows: table(), log: log}

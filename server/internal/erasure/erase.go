@@ -38,7 +38,7 @@ func (r *run) labels(ctx context.Context) error {
 	}
 	for some := range slices.Chunk(r.names, chainstore.MaxErased) {
 		had := 0
-		err := r.May(ctx, r.Namespace, r.heads, func() (err error) {
+		err := r.Holds.Labels(ctx, some, func() (err error) {
 			had, err = r.Store.EraseLabels(ctx, r.Namespace, some)
 			return err
 		})
@@ -205,7 +205,7 @@ func (r *run) commit(ctx context.Context, nodes []chainstore.ErasedNode) (int, e
 		nodes[i].Receipt = receipt
 	}
 	erased := 0
-	err := r.May(ctx, r.Namespace, ids, func() (err error) {
+	err := r.Holds.Erase(ctx, ids, func() (err error) {
 		erased, err = r.Store.Erase(ctx, r.Namespace, nodes)
 		return err
 	})

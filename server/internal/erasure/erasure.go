@@ -30,13 +30,21 @@ type Erasure struct {
 	Receipts *Receipts
 	// Reference stands in them.
 	Reference string
-	// May runs what erases some nodes, or refuses it, which ends the call. It is asked about all of them first.
-	May func(ctx context.Context, namespace string, ids []chainstore.ID, erase func() error) error
+	// Holds refuses what is held, which ends the call.
+	Holds Holds
 	// Wait waits until the content has left the files; Erased is called before.
 	Wait   bool
 	Erased func()
 	// Tell is told how far it is. What it is given is its own.
 	Tell func(*transcriptv1.EraseResponse) error
+}
+
+// Holds refuses what is held.
+type Holds interface {
+	// Check is asked about all nodes before the first is erased. Erase runs what erases some of them, and Labels what erases labels of aliases.
+	Check(ctx context.Context, ids []chainstore.ID) error
+	Erase(ctx context.Context, ids []chainstore.ID, erase func() error) error
+	Labels(ctx context.Context, names []string, erase func() error) error
 }
 
 const (
@@ -61,7 +69,7 @@ func (e *SharedRootError) Error() string { return ErrSharedRoot.Error() + ": " +
 // Unwrap is ErrSharedRoot.
 func (e *SharedRootError) Unwrap() error { return ErrSharedRoot }
 
-// Run erases. The last report is told with its counts, and without a phase. Errors: wire.Missing, SharedRootError, those of May, Tell and the store.
+// Run erases. The last report is told with its counts, and without a phase. Errors: wire.Missing, SharedRootError, those of Holds, Tell and the store.
 func (e *Erasure) Run(ctx context.Context) error {
 	r := &run{Erasure: e, now: &transcriptv1.EraseResponse{}, targets: map[chainstore.ID]*target{}}
 	if err := r.held(ctx); err != nil {
@@ -126,7 +134,7 @@ func (r *run) held(ctx context.Context) error {
 	if err := r.tell(nil); err != nil {
 		return err
 	}
-	if err := r.May(ctx, r.Namespace, slices.Concat(all, r.heads), func() error { return nil }); err != nil {
+	if err := r.Holds.Check(ctx, slices.Concat(all, r.heads)); err != nil {
 		return err
 	}
 	if err := r.erase(ctx, all, nil); err != nil {

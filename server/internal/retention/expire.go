@@ -118,7 +118,7 @@ func (e *expiry) commit(ctx context.Context, due []expiring) (taken int64, err e
 			}
 		}
 		for len(change.Aliases) > 0 {
-			done, err := e.Store.Commit(ctx, e.namespace, change)
+			done, err := e.store.Commit(ctx, e.namespace, change)
 			var conflict *chainstore.ConflictError
 			if !errors.As(err, &conflict) {
 				taken = revised(done)

@@ -3,7 +3,7 @@ package retention
 import (
 	"context"
 	"errors"
-	"sync"
+	"hash/maphash"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 )
@@ -31,14 +31,29 @@ type Store interface {
 
 // Keeper has what goes for good go by the rules of its namespace, and rules change while nothing goes. There is one for a store.
 type Keeper struct {
-	Store Store
-	// mu is held for reading by what takes something away, from the look at the rules until it is committed; for writing where rules change.
-	mu sync.RWMutex
+	store Store
+	// rules is shared by what takes something away, from the look at the rules until it is committed; who changes rules has it alone.
+	rules *lock
+	// gates are those through which aliases are set; a namespace has one of them, by its name under seed.
+	gates [gates]gate
+	seed  maphash.Seed
+}
+
+// gates is so many that namespaces with a hold seldom share one with others.
+const gates = 64
+
+// NewKeeper makes the Keeper of a store.
+func NewKeeper(store Store) *Keeper {
+	k := &Keeper{store: store, rules: newLock(), seed: maphash.MakeSeed()}
+	for i := range k.gates {
+		k.gates[i].sets, k.gates[i].watches = newLock(), map[*Erasing]bool{}
+	}
+	return k
 }
 
 // Rules are those of a namespace.
 func (k *Keeper) Rules(ctx context.Context, namespace string) (Rules, error) {
-	now, err := k.Store.Settings(ctx, namespace)
+	now, err := k.store.Settings(ctx, namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -47,39 +62,26 @@ func (k *Keeper) Rules(ctx context.Context, namespace string) (Rules, error) {
 
 // Change runs what changes rules. Once it has returned, nothing goes that these hold, not by what began before either.
 func (k *Keeper) Change(ctx context.Context, f func() error) error {
-	release, err := k.Store.Hold(ctx) // a collection asks before each commit
+	release, err := k.store.Hold(ctx) // a collection asks before each commit
 	if err != nil {
 		return err
 	}
 	defer release()
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return f()
+	return k.rules.alone(ctx, f)
 }
 
 // Delete runs what takes something away, unless judge refuses it by the rules.
 func (k *Keeper) Delete(ctx context.Context, namespace string, judge func(Rules) error, f func() error) error {
-	k.mu.RLock()
-	defer k.mu.RUnlock()
-	rules, err := k.Rules(ctx, namespace)
-	if err == nil {
-		err = judge(rules)
-	}
-	if err != nil {
-		return err
-	}
-	return f()
-}
-
-// Erase runs what takes the content of nodes away, unless a hold keeps one of them: a HeldError of the field that has the node at that place.
-func (k *Keeper) Erase(ctx context.Context, namespace string, nodes []chainstore.ID, field func(held int) string, f func() error) error {
-	return k.Delete(ctx, namespace, func(rules Rules) error {
-		held, err := k.Reached(ctx, namespace, rules, nodes)
-		if err == nil && held >= 0 {
-			err = &HeldError{Field: field(held)}
+	return k.rules.shared(ctx, func() error {
+		rules, err := k.Rules(ctx, namespace)
+		if err == nil {
+			err = judge(rules)
 		}
-		return err
-	}, f)
+		if err != nil {
+			return err
+		}
+		return f()
+	})
 }
 
 // MayCollect is ErrHeld where a namespace has a hold.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 )
@@ -11,71 +12,205 @@ import (
 // page is how many aliases are read at once.
 const page = 1000
 
-// Reached tells which of some nodes an alias that is held reaches, by its head or a past state of it: the place of the first; -1: none is. Nodes
-// that are not there are passed over.
-func (k *Keeper) Reached(ctx context.Context, namespace string, rules Rules, nodes []chainstore.ID) (int, error) {
-	if !rules.Held() || len(nodes) == 0 {
-		return -1, nil
-	}
-	h := held{Keeper: k, namespace: namespace, through: map[uint64]uint32{}, seen: map[chainstore.ID]bool{}}
-	for _, prefix := range rules.holding() {
-		if err := k.names(ctx, namespace, prefix, func(name string) error { return h.alias(ctx, name) }); err != nil {
-			return -1, err
-		}
-	}
-	for i := range nodes {
-		run, found, err := k.last(ctx, namespace, nodes[i])
-		if err != nil {
-			return -1, err
-		}
-		if through, has := h.through[run.Key]; found && has && through >= run.Through {
-			return i, nil
-		}
-	}
-	return -1, nil
-}
-
-// held is what aliases reach: of each run, that of the highest Seq.
-type held struct {
+// Erasing is an erasure of nodes under way, of a namespace. It looks once at what aliases that are held reach, which may take long and keeps nobody
+// waiting, and behind that only at those that are set meanwhile, the last time while none is. It is for one goroutine.
+type Erasing struct {
 	*Keeper
 	namespace string
-	through   map[uint64]uint32
-	seen      map[chainstore.ID]bool
+	// field names the field of a request that has the node at a place.
+	field func(held int) string
+	// known says that what is held by settings is known, through tells of what is held: of each run, that of the highest Seq. A state that is not told
+	// of any more since stays in it.
+	known    bool
+	settings chainstore.SettingsNow
+	through  map[uint64]uint32
+
+	// held are the rules of settings; set are the aliases that they hold and that were set since they were looked at. Both are the gate's.
+	held Rules
+	set  map[string]bool
+}
+
+// Erasing begins an erasure, which End ends. field names the field of the request that has the node at a place.
+func (k *Keeper) Erasing(namespace string, field func(held int) string) *Erasing {
+	return &Erasing{Keeper: k, namespace: namespace, field: field}
+}
+
+// End ends it.
+func (e *Erasing) End() {
+	g := e.gate(e.namespace)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.watches, e)
+}
+
+// Check tells whether a hold keeps one of some nodes by now: a HeldError. Nodes that are not there are passed over.
+func (e *Erasing) Check(ctx context.Context, nodes []chainstore.ID) error {
+	if err := e.look(ctx); err != nil {
+		return err
+	}
+	return e.judge(ctx, nodes)
+}
+
+// Erase runs what takes the content of nodes away, unless a hold keeps one of them.
+func (e *Erasing) Erase(ctx context.Context, nodes []chainstore.ID, f func() error) error {
+	for {
+		if err := e.look(ctx); err != nil {
+			return err
+		}
+		changed := false
+		err := e.rules.shared(ctx, func() error {
+			now, err := e.store.Settings(ctx, e.namespace)
+			if changed = now != e.settings; err != nil || changed {
+				return err
+			}
+			if !e.held.Held() {
+				return f()
+			}
+			return e.gate(e.namespace).sets.alone(ctx, func() error {
+				if err := e.catchUp(ctx); err != nil {
+					return err
+				}
+				if err := e.judge(ctx, nodes); err != nil {
+					return err
+				}
+				return f()
+			})
+		})
+		if err != nil || !changed {
+			return err
+		}
+	}
+}
+
+// Labels runs what takes the labels of aliases away, unless a hold keeps one of these.
+func (e *Erasing) Labels(ctx context.Context, names []string, f func() error) error {
+	return e.Delete(ctx, e.namespace, func(rules Rules) error {
+		if slices.ContainsFunc(names, rules.Holds) {
+			return &HeldError{Field: e.field(0)}
+		}
+		return nil
+	}, f)
+}
+
+// catchUps is how often an erasure looks at what was set meanwhile before it has the aliases stand still, unless these are few.
+const (
+	catchUps = 10
+	few      = 10
+)
+
+// look looks at what is held, or only at what was set since it did so.
+func (e *Erasing) look(ctx context.Context) (err error) {
+	now, err := e.store.Settings(ctx, e.namespace)
+	if err != nil {
+		return err
+	}
+	if !e.known || now != e.settings {
+		e.known, e.settings, e.through = false, now, map[uint64]uint32{}
+		if err := e.watch(); err != nil {
+			return err
+		}
+		for _, prefix := range e.held.holding() {
+			if err := e.names(ctx, e.namespace, prefix, func(name string) error { return e.alias(ctx, name) }); err != nil {
+				return err
+			}
+		}
+		e.known = true
+	}
+	for i := 0; i < catchUps && err == nil && e.waiting() > few; i++ {
+		err = e.catchUp(ctx)
+	}
+	return err
+}
+
+// watch has what is set from now on told of, where something is held.
+func (e *Erasing) watch() error {
+	rules, err := Of(&e.settings.Settings)
+	if err != nil {
+		return err
+	}
+	g := e.gate(e.namespace)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	e.held, e.set = rules, map[string]bool{}
+	if delete(g.watches, e); rules.Held() {
+		g.watches[e] = true
+	}
+	return nil
+}
+
+// waiting is how many aliases were set that were not looked at since.
+func (e *Erasing) waiting() int {
+	g := e.gate(e.namespace)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(e.set)
+}
+
+// catchUp looks at the aliases that were set since they were looked at.
+func (e *Erasing) catchUp(ctx context.Context) error {
+	g := e.gate(e.namespace)
+	g.mu.Lock()
+	set := e.set
+	e.set = map[string]bool{}
+	g.mu.Unlock()
+	for name := range set {
+		if err := e.alias(ctx, name); err != nil {
+			e.known = false
+			return err
+		}
+	}
+	return nil
+}
+
+// judge is a HeldError of the first of some nodes that is held.
+func (e *Erasing) judge(ctx context.Context, nodes []chainstore.ID) error {
+	if len(e.through) == 0 {
+		return nil
+	}
+	for i := range nodes {
+		run, found, err := e.last(ctx, e.namespace, nodes[i])
+		if err != nil {
+			return err
+		}
+		if through, has := e.through[run.Key]; found && has && through >= run.Through {
+			return &HeldError{Field: e.field(i)}
+		}
+	}
+	return nil
 }
 
 // alias adds what an alias reaches.
-func (h *held) alias(ctx context.Context, name string) error {
-	states, err := h.Store.AliasHistory(ctx, h.namespace, name)
+func (e *Erasing) alias(ctx context.Context, name string) error {
+	states, err := e.store.AliasHistory(ctx, e.namespace, name)
 	if errors.Is(err, chainstore.ErrAliasNotFound) { // it was forgotten since
 		return nil
 	}
 	for i := range states {
-		if s := &states[i]; err == nil && !s.Deleted && !h.seen[s.Node] {
-			h.seen[s.Node] = true
-			err = h.path(ctx, s.Node)
+		if s := &states[i]; err == nil && !s.Deleted {
+			err = e.path(ctx, s.Node)
 		}
 	}
 	return err
 }
 
 // path adds a path.
-func (h *held) path(ctx context.Context, head chainstore.ID) error {
-	chain, err := h.Store.Chain(ctx, h.namespace, chainstore.Ref{ID: head}, nil)
+func (e *Erasing) path(ctx context.Context, head chainstore.ID) error {
+	chain, err := e.store.Chain(ctx, e.namespace, chainstore.Ref{ID: head}, nil)
 	if err != nil {
 		return gone(err)
 	}
 	for _, run := range chain.Runs(math.MaxInt32) {
-		if now, has := h.through[run.Key]; has && now >= run.Through {
+		if now, has := e.through[run.Key]; has && now >= run.Through {
 			return nil // and so is what comes before it
 		}
-		h.through[run.Key] = run.Through
+		e.through[run.Key] = run.Through
 	}
 	return nil
 }
 
 // last is the run that ends with a node, if it is there.
 func (k *Keeper) last(ctx context.Context, namespace string, id chainstore.ID) (run chainstore.Run, found bool, err error) {
-	chain, err := k.Store.Chain(ctx, namespace, chainstore.Ref{ID: id}, nil)
+	chain, err := k.store.Chain(ctx, namespace, chainstore.Ref{ID: id}, nil)
 	if err != nil {
 		return run, false, gone(err)
 	}
@@ -115,7 +250,7 @@ func (k *Keeper) names(ctx context.Context, namespace, prefix string, f func(nam
 // each runs f on pages of the aliases with a prefix.
 func (k *Keeper) each(ctx context.Context, namespace, prefix string, f func([]chainstore.Alias) error) error {
 	for query := (chainstore.AliasQuery{Prefix: prefix, Limit: page}); ; {
-		aliases, next, err := k.Store.Aliases(ctx, namespace, query)
+		aliases, next, err := k.store.Aliases(ctx, namespace, query)
 		if err == nil {
 			err = f(aliases)
 		}
@@ -129,7 +264,7 @@ func (k *Keeper) each(ctx context.Context, namespace, prefix string, f func([]ch
 // eachDeleted runs f on pages of the names with a prefix that were deleted.
 func (k *Keeper) eachDeleted(ctx context.Context, namespace, prefix string, f func([]chainstore.DeletedAlias) error) error {
 	for after := ""; ; {
-		names, next, err := k.Store.DeletedAliases(ctx, namespace, prefix, after, page)
+		names, next, err := k.store.DeletedAliases(ctx, namespace, prefix, after, page)
 		if err == nil {
 			err = f(names)
 		}
