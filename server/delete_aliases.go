@@ -35,6 +35,11 @@ func (t *transcripts) DeleteAliases(ctx context.Context, req *transcriptv1.Delet
 	if query.After != nil {
 		d.before = query.After.MovedAt
 	}
+	release, err := t.store.Hold(ctx) // until it is committed the namespace is not deleted: revisions begin again in one of its name
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	listed, next, err := t.store.Aliases(ctx, p.Namespace, query)
 	if err != nil {
 		return nil, err

@@ -168,6 +168,43 @@ func (s *movesMeanwhile) Aliases(ctx context.Context, ns string, q chainstore.Al
 	return page, next, err
 }
 
+// holdsSeen counts those who have a Hold.
+type holdsSeen struct {
+	movesMeanwhile
+	holds atomic.Int32
+}
+
+func (s *holdsSeen) Hold(ctx context.Context) (func(), error) {
+	release, err := s.movesMeanwhile.Hold(ctx)
+	s.holds.Add(1)
+	return sync.OnceFunc(func() { s.holds.Add(-1); release() }), err
+}
+
+func (s *holdsSeen) Commit(ctx context.Context, ns string, change *chainstore.Change) (*chainstore.Committed, error) {
+	if len(change.Aliases) > 0 && change.Aliases[0].Condition.Revision > 0 && s.holds.Load() == 0 {
+		return nil, errors.New("the revision may be that of an alias of another namespace of the name")
+	}
+	return s.movesMeanwhile.Commit(ctx, ns, change)
+}
+
+// TestListedAliasesAreOfOneNamespace: between a list of aliases and their deletion the namespace is not deleted and begun anew.
+func TestListedAliasesAreOfOneNamespace(t *testing.T) {
+	store := &holdsSeen{movesMeanwhile: movesMeanwhile{Store: memstore.New(memstore.Options{})}}
+	r := newRig(t, store)
+	for _, name := range []string{"old/1", "old/2", "chat/1"} {
+		r.chain(name, user(name))
+	}
+	must[*transcriptv1.DeleteAliasResponse](r)(r.DeleteAlias(r.ctx(), &transcriptv1.DeleteAliasRequest{Name: "old/2"}))
+	r.retain(expires("old/", time.Hour))
+	expired, err := retention.NewKeeper(store).Expire(t.Context(), "default", time.Now().Add(2*time.Hour), false, func(int64) error { return nil })
+	if err != nil || expired != 2 {
+		t.Errorf("%d expired, %v", expired, err)
+	}
+	must[*transcriptv1.DeleteAliasesResponse](r)(r.DeleteAliases(r.ctx(), &transcriptv1.DeleteAliasesRequest{Scope: &transcriptv1.DeleteAliasesRequest_All{All: true}}))
+	equal(r, "the aliases", fmt.Sprint(r.names()), "[]")
+	equal(r, "who holds yet", store.holds.Load(), 0)
+}
+
 // TestLegalHold: what is held is not forgotten, and nothing goes in its namespace, until the hold is lifted.
 func TestLegalHold(t *testing.T) {
 	bothEngines(t, func(r *rig) {

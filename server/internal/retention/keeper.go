@@ -62,12 +62,7 @@ func (k *Keeper) Rules(ctx context.Context, namespace string) (Rules, error) {
 
 // Change runs what changes rules. Once it has returned, nothing goes that these hold, not by what began before either.
 func (k *Keeper) Change(ctx context.Context, f func() error) error {
-	release, err := k.store.Hold(ctx) // a collection asks before each commit
-	if err != nil {
-		return err
-	}
-	defer release()
-	return k.rules.alone(ctx, f)
+	return k.holding(ctx, func() error { return k.rules.alone(ctx, f) }) // a collection asks before each commit
 }
 
 // Delete runs what takes something away, unless judge refuses it by the rules.

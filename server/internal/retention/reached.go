@@ -247,13 +247,18 @@ func (k *Keeper) names(ctx context.Context, namespace, prefix string, f func(nam
 	})
 }
 
-// each runs f on pages of the aliases with a prefix.
+// each runs f on pages of the aliases with a prefix. Until f has returned the namespace of a page is not deleted: revisions begin again in one of its name.
 func (k *Keeper) each(ctx context.Context, namespace, prefix string, f func([]chainstore.Alias) error) error {
-	for query := (chainstore.AliasQuery{Prefix: prefix, Limit: page}); ; {
-		aliases, next, err := k.store.Aliases(ctx, namespace, query)
-		if err == nil {
-			err = f(aliases)
-		}
+	query := chainstore.AliasQuery{Prefix: prefix, Limit: page}
+	for {
+		var next *chainstore.AliasCursor
+		err := k.holding(ctx, func() (err error) {
+			var aliases []chainstore.Alias
+			if aliases, next, err = k.store.Aliases(ctx, namespace, query); err == nil {
+				err = f(aliases)
+			}
+			return err
+		})
 		if err != nil || next == nil {
 			return err
 		}
@@ -261,13 +266,27 @@ func (k *Keeper) each(ctx context.Context, namespace, prefix string, f func([]ch
 	}
 }
 
-// eachDeleted runs f on pages of the names with a prefix that were deleted.
+// holding runs f while no node is collected and no namespace deleted.
+func (k *Keeper) holding(ctx context.Context, f func() error) error {
+	release, err := k.store.Hold(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return f()
+}
+
+// eachDeleted runs f on pages of the names with a prefix that were deleted, as each does.
 func (k *Keeper) eachDeleted(ctx context.Context, namespace, prefix string, f func([]chainstore.DeletedAlias) error) error {
 	for after := ""; ; {
-		names, next, err := k.store.DeletedAliases(ctx, namespace, prefix, after, page)
-		if err == nil {
-			err = f(names)
-		}
+		next := ""
+		err := k.holding(ctx, func() (err error) {
+			var names []chainstore.DeletedAlias
+			if names, next, err = k.store.DeletedAliases(ctx, namespace, prefix, after, page); err == nil {
+				err = f(names)
+			}
+			return err
+		})
 		if err != nil || next == "" {
 			return err
 		}
