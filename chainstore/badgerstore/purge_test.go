@@ -20,6 +20,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
+	"github.com/transcriptd/transcriptd/internal/badgerdb"
 	"github.com/transcriptd/transcriptd/internal/badgerdb/canary"
 )
 
@@ -491,6 +492,50 @@ func TestPurgesAreOfParts(t *testing.T) {
 	purged(t, s, ids[0], ids[len(ids)/2], ids[len(ids)-1])
 	mustBeSilent(t, s, nil)
 	soundAll(t, s)
+}
+
+// TestPurgeAloneThatFails: where not all is saved that a drop takes, nothing is dropped, and nothing stays of what was to stand for it.
+func TestPurgeAloneThatFails(t *testing.T) {
+	o := promptly()
+	o.noPurges, o.onlyPublic, o.MemtableBytes = true, true, 4<<20
+	s := openAt(t, t.TempDir(), o)
+	ids := singing(t, s, "chat ")
+	erase(t, s, ids...)
+	collected(t, s, chainstore.Collection{}, nil)
+	name := func(i int) string { return fmt.Sprint(i, strings.Repeat("n", 20_000)) } // so that what is written takes several commits
+	var long layout.Purge
+	for i := range 40 {
+		long.Names = append(long.Names, name(i))
+	}
+	long.Kind, long.Namespace, long.Number = layout.PurgeLabels, 1, 1<<40
+	log, err := s.committer.Turn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	write, want, fault := s.committer.Beside, allRows(t, s), fmt.Errorf("%w: for a test", chainstore.ErrDiskFull)
+	for fails := 1; ; fails++ { // the committer rests
+		n, failed := 0, false
+		s.committer.Beside = func(ts uint64, fill func(*badgerdb.Batch) error) error {
+			if n++; n == fails {
+				failed = true
+				return &badgerdb.Unwritten{Err: fault}
+			}
+			return write(ts, fill)
+		}
+		err := s.committer.DropAlone(t.Context(), log, append(leavingOf(t, s), long))
+		if errors.Is(err, chainstore.ErrFailed) { // what is put again: the next start does that
+			if fails < 4 {
+				t.Errorf("what is saved takes %d commits", fails-1)
+			}
+			break
+		}
+		if !failed || !errors.Is(err, fault) {
+			t.Fatal(err)
+		}
+		if keys := differing(allRows(t, s), want); len(keys) > 0 {
+			t.Fatalf("%d rows are not as they were once write %d failed: %.80q", len(keys), fails, keys[0])
+		}
+	}
 }
 
 // TestTakeBack: what was saved, dropped and not put again when the process ended is put back when the store is opened.

@@ -30,10 +30,11 @@ type Request struct {
 	adds bool
 	// alone says that it is in a batch of its own.
 	alone bool
-	// prepared has what was made of compaction nodes before the change was in the queue. It is not changed. last: what it
-	// does not have, the committer must make.
-	prepared map[*chainstore.NewNode]*derive.Refold
-	last     bool
+	// prepared has what was made of compaction nodes before the change was in the queue, in the namespace of a number: of another one of the name
+	// nothing was made. It is not changed. last: what it does not have, the committer must make.
+	prepared   map[*chainstore.NewNode]*derive.Refold
+	preparedIn uint32
+	last       bool
 	// state tells who has the change: see the constants.
 	state atomic.Int32
 	// Released is closed once the committer looks at the change no more; answered, once the outcome is there.

@@ -55,10 +55,11 @@ type Committer struct {
 	settings map[uint32]layout.Settings
 	// naming notes what changes name, for the collection under way; nil without one.
 	naming *naming
-	// Ready tells what keeps puts, and even deletes, from being committed; durable commits them. Fields so that tests can let
-	// them fail.
+	// Ready tells what keeps puts, and even deletes, from being committed; durable commits them, and beside what is committed beside a batch. Fields so
+	// that tests can let them fail.
 	Ready   func() (puts, deletes error)
 	Durable func(writes map[string]Write, ts uint64) error
+	Beside  func(ts uint64, fill func(*badgerdb.Batch) error) error
 	// Pause is called between two commits, and returns no later than when the context ends; a field for tests, too.
 	Pause func(context.Context)
 }
@@ -84,7 +85,7 @@ func New(o Config) *Committer {
 	}
 	c.opened = o.Source.Versions.Last()
 	db := o.Source.DB
-	c.Ready, c.Pause = db.Ready, db.Pace
+	c.Ready, c.Pause, c.Beside = db.Ready, db.Pace, db.Write
 	c.Durable = func(writes map[string]Write, commit uint64) error { return WriteTo(db, writes, commit) }
 	c.closing, c.close = context.WithCancel(context.Background())
 	go c.run()
@@ -114,12 +115,12 @@ func (c *Committer) commit(ctx context.Context, namespace string, change *chains
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	prepared, err := c.prepare(ctx, namespace, change)
+	prepared, in, err := c.prepare(ctx, namespace, change)
 	if err != nil {
 		return nil, err
 	}
 	erases := slices.ContainsFunc(change.Nodes, func(n chainstore.NewNode) bool { return n.Erased != nil })
-	return c.submit(ctx, &Request{Namespace: namespace, Change: change, prepared: prepared, last: last, alone: erases})
+	return c.submit(ctx, &Request{Namespace: namespace, Change: change, prepared: prepared, preparedIn: in, last: last, alone: erases})
 }
 
 // submit puts a request into the queue once there is room, and returns the outcome.

@@ -14,13 +14,16 @@ import (
 
 // prepare reads what the change's compaction nodes show, as of now, so that the committer has little left to read. What it
 // cannot make it leaves to the committer, which judges.
-func (c *Committer) prepare(ctx context.Context, namespace string, change *chainstore.Change) (map[*chainstore.NewNode]*derive.Refold, error) {
+func (c *Committer) prepare(
+	ctx context.Context, namespace string, change *chainstore.Change,
+) (prepared map[*chainstore.NewNode]*derive.Refold, in uint32, err error) {
 	is := func(n chainstore.NewNode) bool { return n.Compaction != nil }
 	if !slices.ContainsFunc(change.Nodes, is) {
-		return nil, nil
+		return nil, 0, nil
 	}
-	prepared := map[*chainstore.NewNode]*derive.Refold{}
-	err := c.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {
+	prepared = map[*chainstore.NewNode]*derive.Refold{}
+	err = c.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {
+		in = v.Namespace
 		for i := range change.Nodes {
 			if !is(change.Nodes[i]) {
 				continue
@@ -33,7 +36,7 @@ func (c *Committer) prepare(ctx context.Context, namespace string, change *chain
 		}
 		return nil
 	})
-	return prepared, err
+	return prepared, in, err
 }
 
 // refused tells whether an error is one of a change, and not of the store.
@@ -121,7 +124,11 @@ func (d *changeTxn) compact(in *chainstore.NewNode, seat derive.Seat, parent der
 	if in.Compaction.Erasures < d.erasures {
 		return derive.Node{}, chainstore.ErrErasedMeanwhile
 	}
-	return derive.Compact(in, seat, parent, covers.At, d.request.prepared[in], d.headers)
+	var made *derive.Refold
+	if d.request.preparedIn == d.ns {
+		made = d.request.prepared[in]
+	}
+	return derive.Compact(in, seat, parent, covers.At, made, d.headers)
 }
 
 // headerAt is the header of the node at a place, which is there.

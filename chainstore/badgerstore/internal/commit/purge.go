@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
@@ -257,10 +258,16 @@ func (d *changeTxn) dropAlone(ctx context.Context, log badgerdb.Log, purges []la
 			empty = append(empty, row{r.key, []byte{}})
 		}
 	}
-	if err := c.writeRows(append(saved, empty...)); err != nil {
-		return err
+	before := c.source.Versions.Last()
+	dropped := c.writeRows(append(saved, empty...))
+	switch {
+	case dropped == nil:
+		dropped = c.source.DB.DropVersions(ctx, log, c.source.Versions.Last()+1, prefixes...)
+	case c.source.Versions.Last() == before:
+		return dropped
+	default: // what was written of these goes, and nothing was dropped
+		again = slices.DeleteFunc(again, func(r row) bool { return r.value != nil })
 	}
-	dropped := c.source.DB.DropVersions(ctx, log, c.source.Versions.Last()+1, prefixes...)
 	if err := c.writeRows(again); err != nil {
 		c.failed = true // who opens the store again puts it back
 		return fmt.Errorf("%w: %w", chainstore.ErrFailed, err)

@@ -34,7 +34,7 @@ func (c *Committer) nameTurns(ctx context.Context) error {
 // writeTurn commits what a turn writes. It is a commit beside the batch, which writes nothing.
 func (c *Committer) writeTurn(fill func(*badgerdb.Batch) error) error {
 	commit := c.source.Versions.Last() + 1
-	if err := c.source.DB.Write(commit, fill); err != nil {
+	if err := c.Beside(commit, fill); err != nil {
 		if badgerdb.IsUnwritten(err) {
 			return fmt.Errorf("commit: %w", err)
 		}
