@@ -12,6 +12,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/commit"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
 
 // whole fills a namespace with canaries in all that it can have: nodes, some erased and some put again, names and labels of aliases and of deleted ones,
@@ -205,13 +206,48 @@ func TestOlderReadsDoNotTeachNames(t *testing.T) {
 	}
 }
 
-// TestRestoreBesideADeletion: what a Restore found before the namespace was deleted and begun anew is looked for again.
-func TestRestoreBesideADeletion(t *testing.T) {
+// TestCompactionBesideADeletion: what was prepared of a compaction node before the namespace was deleted and begun anew is not taken for what lies at the
+// same places by then.
+func TestCompactionBesideADeletion(t *testing.T) {
 	s := openStore(t, Options{})
+	ids := conversation(t, s, "chat", 5)
+	held, release := holdCommits(s)
+	put(t, s, node(nil, "x"))
+	<-held
+	anew := &chainstore.Change{Aliases: []chainstore.AliasChange{move("chat", 10, chainstore.Condition{})}}
+	anew.Nodes = append(anew.Nodes, under(chainstore.Parent{}, said(runloop.System, "chat")),
+		under(previous(), said(runloop.User, "question 0")), under(previous(), said(runloop.Assistant, "answer 0")))
+	for len(anew.Nodes) < 11 {
+		anew.Nodes = append(anew.Nodes, under(previous(), said(runloop.User, "another")))
+	}
+	compacted := &chainstore.Change{
+		Nodes: []chainstore.NewNode{compacting(byAlias("chat"), ids[2], said(runloop.User, "summed up"))}, Aliases: []chainstore.AliasChange{move("chat", 0, chainstore.Condition{})},
+	}
+	did := make(chan error)
+	for i, f := range []func() error{
+		func() error { _, err := s.DeleteNamespace(context.Background(), testNamespace, nil); return err },
+		func() error { _, err := s.Commit(context.Background(), testNamespace, anew); return err },
+		func() error { _, err := s.Commit(context.Background(), testNamespace, compacted); return err },
+	} {
+		go func() { did <- f() }()
+		waitFor(t, func() bool { return queuedChanges(s) == i+1 })
+	}
+	close(release)
+	for range 3 {
+		if err := <-did; err != nil {
+			t.Error(err)
+		}
+	}
+	mustBeCleanIn(t, s, testNamespace, 12)
+	soundAll(t, s)
+}
+
+// holdCommits keeps the committer from committing what comes behind the next commit, until release is closed.
+func holdCommits(s *Store) (held, release chan struct{}) {
 	pause := s.committer.Pause
-	held, release := make(chan struct{}), make(chan struct{})
+	held, release = make(chan struct{}), make(chan struct{})
 	first := true
-	s.committer.Pause = func(ctx context.Context) { // before it commits anything
+	s.committer.Pause = func(ctx context.Context) {
 		if first {
 			first = false
 			close(held)
@@ -219,6 +255,13 @@ func TestRestoreBesideADeletion(t *testing.T) {
 		}
 		pause(ctx)
 	}
+	return held, release
+}
+
+// TestRestoreBesideADeletion: what a Restore found before the namespace was deleted and begun anew is looked for again.
+func TestRestoreBesideADeletion(t *testing.T) {
+	s := openStore(t, Options{})
+	held, release := holdCommits(s)
 	id := put(t, s, node(nil, "x"))[0].ID
 	restored := &chainstore.Restored{Aliases: []chainstore.ExportedAlias{{Name: "x", Revision: 1, States: []chainstore.AliasState{{Revision: 1, Node: id, At: 1}}}}}
 	<-held
