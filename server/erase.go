@@ -18,6 +18,9 @@ import (
 // MaxReference is the most bytes of the reference of an erasure.
 const MaxReference = 128
 
+// maxErased is how many nodes one call erases at most, beside their copies, and aliases of which it erases the labels.
+const maxErased = 1_000_000
+
 // Erase erases nodes, and tells how far it is.
 func (a *admin) Erase(req *transcriptv1.EraseRequest, out grpc.ServerStreamingServer[transcriptv1.EraseResponse]) error {
 	e, kind, err := a.parseErase(req)
@@ -46,11 +49,12 @@ func (a *admin) Erase(req *transcriptv1.EraseRequest, out grpc.ServerStreamingSe
 func (a *admin) parseErase(req *transcriptv1.EraseRequest) (e *erasure.Erasure, kind string, err error) {
 	e = &erasure.Erasure{
 		Store: a.store, Namespace: wire.Namespace(req.Namespace), DryRun: req.DryRun, Roots: req.SharedRoots, Receipts: a.receipts, Reference: req.Reference,
-		Wait: req.WaitForFiles,
+		Wait: req.WaitForFiles, Most: maxErased,
 	}
 	if kind, err = selectorOf(e, req); err != nil {
 		return nil, "", err
 	}
+	e.Field = kind
 	switch {
 	case transcriptv1.SharedRoots_name[int32(req.SharedRoots)] == "":
 		return nil, "", wire.InvalidField("shared_roots", "must be SHARED_ROOTS_KEEP, SHARED_ROOTS_ERASE or unspecified")

@@ -1,8 +1,10 @@
 package server_test
 
 import (
+	"context"
 	"crypto/ed25519"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -17,6 +19,8 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/erasure"
+	"github.com/transcriptd/transcriptd/server/internal/retention"
 )
 
 // Erase is a request to erase.
@@ -403,4 +407,83 @@ func TestEraseRaces(t *testing.T) {
 	equal(r, "that it is written", res.Written, true)
 	equal(r, "whether it shows", r.shows(byAlias("chat"), "a secret"), false)
 	r.clean("")
+}
+
+// putsBehindErasures does something behind each erasure.
+type putsBehindErasures struct {
+	chainstore.Store
+	behind func()
+}
+
+func (s *putsBehindErasures) Erase(ctx context.Context, ns string, nodes []chainstore.ErasedNode) (int, error) {
+	n, err := s.Store.Erase(ctx, ns, nodes)
+	s.behind()
+	return n, err
+}
+
+// TestErasureOfCopiesEnds: copies that are put behind each look are erased, and a call to which that happens again and again ends.
+func TestErasureOfCopiesEnds(t *testing.T) {
+	for copies, ends := range map[int]bool{3: true, 40: false} {
+		store := &putsBehindErasures{Store: memstore.New(memstore.Options{}), behind: func() {}}
+		r := newRig(t, store)
+		long := strings.Repeat("a long result ", 50)
+		id := r.put("", system("be brief"), user("one"), calling("read", "1"), result("1", long), assistant("done"))
+		head := r.put(id, user("two"), assistant("done too"))
+		if err := r.putArchived("there", r.archivedNodes("default")...); err != nil {
+			t.Fatal(err)
+		}
+		for i := range copies {
+			req := &Compact{Namespace: "there", Head: byID(head), ThroughId: id, Summary: "s", Salt: salted(byte(i))}
+			equal(r, "written", must[*transcriptv1.CompactResponse](r)(r.Compact(r.ctx(), req)).Written, true)
+		}
+		left := r.archivedNodes("there")[2:]
+		equal(r, "the number of compactions", len(left), copies)
+		store.behind = func() {
+			if len(left) > 0 {
+				if err := r.putArchived("default", left[0]); err != nil {
+					t.Error(err)
+				}
+				left = left[1:]
+			}
+		}
+		err := r.erasesNow(&Erase{Selector: theNodes(id), SharedRoots: transcriptv1.SharedRoots_SHARED_ROOTS_ERASE})
+		if ends {
+			equal(r, "the error", err, nil)
+			for _, n := range r.archivedNodes("default") {
+				equal(r, "that it is erased", n.Erasure != nil || n.Copies == nil && strings.Contains(string(n.Payload), "two"), true)
+			}
+			continue
+		}
+		r.fails(err, codes.ResourceExhausted, "OVERLOADED", "")
+		equal(r, "that it stops before all is put", len(left) > 0, true)
+	}
+}
+
+// TestSelectionsHaveALimit: more nodes, heads or aliases than one call takes are refused by the field that selects them, whatever was erased before.
+func TestSelectionsHaveALimit(t *testing.T) {
+	r := newRig(t)
+	chain := r.chain("chat/1", user("one"), assistant("two"), user("three"))
+	r.erase(r.put(chain[2], user("erased before")))
+	for i := range 4 {
+		r.point(fmt.Sprint("names/", i), chain[0])
+		r.point("heads/1", r.put("", user(fmt.Sprint(i))))
+	}
+	for prefix, needs := range map[string]int{"chat/": 3, "names/": 4, "heads/": 4, "": 7} {
+		for most, want := range map[int]error{needs: nil, needs - 1: canonical.ErrLimit} {
+			holds := retention.NewKeeper(r.store).Erasing("default", func(int) string { return "" })
+			e := &erasure.Erasure{
+				Store: r.store, Namespace: "default", Prefix: prefix, DryRun: true, Holds: holds, Most: most, Field: "the field", Tell: func(*transcriptv1.EraseResponse) error { return nil },
+			}
+			if prefix == "" {
+				e.Metadata = &transcriptv1.EntrySelector{Key: "k", Value: "v"}
+				e.Most, want = 1, nil // what was erased before is not selected
+			}
+			err := e.Run(t.Context())
+			var field *canonical.FieldError
+			if !errors.Is(err, want) || want != nil && (!errors.As(err, &field) || field.Field != "the field") {
+				t.Errorf("%q of %d at most: %v", prefix, most, err)
+			}
+			holds.End()
+		}
+	}
 }

@@ -2,6 +2,7 @@ package erasure
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -25,7 +26,10 @@ func (b *behind) look(ctx context.Context, group []chainstore.ID) error {
 			continue
 		}
 		// A compaction that was planned before the last erasure is refused, and one that was committed since is found: so what none is found behind has none.
-		for {
+		for look := 1; ; look++ {
+			if look > looks {
+				return fmt.Errorf("%w: compactions with copies are put as fast as they are erased", chainstore.ErrOverloaded)
+			}
 			before := b.now.Compactions
 			if err := b.one(ctx, id, below); err != nil {
 				return err

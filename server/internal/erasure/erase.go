@@ -150,8 +150,8 @@ func (r *run) batch(ctx context.Context, pieces []piece) error {
 		if copies && entry.Messages == 0 {
 			continue // stubs are no copies, and tell nothing
 		}
-		r.purges = append(r.purges, left.ID)
 		if entry.AlreadyErased {
+			r.leaves(left.ID, 1)
 			if err := r.passedOver(&chainstore.Header{ID: left.ID, Seq: r.targets[left.ID].seq}); err != nil {
 				return err
 			}
@@ -210,6 +210,13 @@ func (r *run) commit(ctx context.Context, nodes []chainstore.ErasedNode) (int, e
 		return err
 	})
 	if !errors.Is(err, chainstore.ErrTooLarge) || len(nodes) == 1 {
+		if erased == len(nodes) {
+			r.leaves(ids[0], erased)
+		} else { // others erased some of them
+			for _, id := range ids {
+				r.leaves(id, 1)
+			}
+		}
 		return erased, err
 	}
 	half := len(nodes) / 2

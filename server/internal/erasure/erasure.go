@@ -12,6 +12,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/internal/deadline"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // Erasure is what to erase, and how. One of IDs, Prefix, Metadata and Attribute is set.
@@ -35,6 +36,9 @@ type Erasure struct {
 	// Wait waits until the content has left the files; Erased is called before.
 	Wait   bool
 	Erased func()
+	// Most is how many nodes, and how many names of aliases, are selected at most. Field is the one of the request that selects them.
+	Most  int
+	Field string
 	// Tell is told how far it is. What it is given is its own.
 	Tell func(*transcriptv1.EraseResponse) error
 }
@@ -55,6 +59,8 @@ const (
 	pageBytes = 1 << 20
 	// listed is how many entries of each list are in a report.
 	listed = 1000
+	// looks is how often it looks behind a target again, while others put copies of it.
+	looks = 16
 )
 
 // ErrSharedRoot says that a root without a salt is selected, and nothing is said of such. It comes in a SharedRootError.
@@ -69,7 +75,7 @@ func (e *SharedRootError) Error() string { return ErrSharedRoot.Error() + ": " +
 // Unwrap is ErrSharedRoot.
 func (e *SharedRootError) Unwrap() error { return ErrSharedRoot }
 
-// Run erases. The last report is told with its counts, and without a phase. Errors: wire.Missing, SharedRootError, those of Holds, Tell and the store.
+// Run erases. The last report is told with its counts, and without a phase. Errors: wire.Missing, SharedRootError, canonical.ErrLimit of Field, chainstore.ErrOverloaded where copies are put as fast as they are erased, those of Holds, Tell and the store.
 func (e *Erasure) Run(ctx context.Context) error {
 	r := &run{Erasure: e, now: &transcriptv1.EraseResponse{}, targets: map[chainstore.ID]*target{}}
 	if err := r.held(ctx); err != nil {
@@ -77,6 +83,7 @@ func (e *Erasure) Run(ctx context.Context) error {
 	}
 	if e.Wait {
 		e.Erased()
+		r.targets, r.heads, r.names = nil, nil, nil // it can wait for long
 		if err := r.wait(ctx); err != nil {
 			return err
 		}
@@ -97,10 +104,37 @@ type run struct {
 	// names are the aliases with Prefix, labelled is how many of them have labels.
 	names    []string
 	labelled int64
-	// labelsAt is when labels were erased last, in milliseconds since the epoch.
+	// labelsAt is when labels were erased last, in milliseconds since the epoch; 0: no alias is selected.
 	labelsAt int64
-	// purges are the nodes whose content is to leave the files.
-	purges []chainstore.ID
+	// purges is the content that is to leave the files, where that is waited for.
+	purges []purging
+	// selected counts the targets that are not unselected.
+	selected int
+}
+
+// purging is content of nodes that leaves the files together: the receipt of one of them tells when.
+type purging struct {
+	id    chainstore.ID
+	nodes int64
+}
+
+// tooMany refuses a selection.
+func (r *run) tooMany() error {
+	return wire.OverLimit(r.Field, "must select at most %d nodes, and as many aliases: erase some of them first, by a longer prefix or by ids", r.Most)
+}
+
+// leaves notes content that is to leave the files.
+func (r *run) leaves(id chainstore.ID, nodes int) {
+	if r.Wait && nodes > 0 {
+		r.purges = append(r.purges, purging{id, int64(nodes)})
+	}
+}
+
+// leftBefore notes the content of a node that was erased before, unless it has left the files.
+func (r *run) leftBefore(id chainstore.ID, receipt *chainstore.Receipt) {
+	if receipt.PurgedAt == 0 {
+		r.leaves(id, 1)
+	}
 }
 
 // target is a node whose copies are to go.

@@ -14,7 +14,7 @@ import (
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
-// selectNodes finds the targets: SharedRootError.
+// selectNodes finds the targets: SharedRootError, canonical.ErrLimit.
 func (r *run) selectNodes(ctx context.Context) error {
 	find := r.byContent
 	switch {
@@ -33,6 +33,9 @@ func (r *run) selectNodes(ctx context.Context) error {
 func (r *run) add(h *chainstore.Header) error {
 	if r.targets[h.ID] != nil {
 		return nil
+	}
+	if r.selected++; r.selected > r.Most {
+		return r.tooMany()
 	}
 	t := &target{seq: h.Seq}
 	r.targets[h.ID] = t
@@ -70,14 +73,14 @@ func (r *run) byID(ctx context.Context) error {
 		if there[id] {
 			continue
 		}
-		_, err := r.Store.Receipt(ctx, r.Namespace, id)
+		receipt, err := r.Store.Receipt(ctx, r.Namespace, id)
 		if errors.Is(err, chainstore.ErrNotErased) {
 			err = &wire.Missing{Field: wire.Indexed("nodes.ids", i), Err: chainstore.ErrNodeNotFound}
 		}
 		if err != nil {
 			return err
 		}
-		r.purges = append(r.purges, id)
+		r.leftBefore(id, &receipt)
 		if err := r.passedOver(&chainstore.Header{ID: id}); err != nil {
 			return err
 		}
@@ -92,14 +95,18 @@ func (r *run) byPrefix(ctx context.Context) error {
 		Namespace: func(*chainstore.ExportedNamespace) error { return nil },
 		Alias: func(a *chainstore.ExportedAlias) error {
 			if strings.HasPrefix(a.Name, r.Prefix) {
-				r.names = append(r.names, a.Name)
+				if r.names = append(r.names, a.Name); len(r.names) > r.Most {
+					return r.tooMany()
+				}
 				if len(a.Labels) > 0 {
 					r.labelled++
 				}
 				for i := range a.States {
 					if s := &a.States[i]; !s.Deleted && !heads[s.Node] {
 						heads[s.Node] = true
-						r.heads = append(r.heads, s.Node)
+						if r.heads = append(r.heads, s.Node); len(r.heads) > r.Most {
+							return r.tooMany()
+						}
 					}
 				}
 			}
@@ -221,7 +228,7 @@ func (r *run) date(ctx context.Context) error {
 		if t.unselected || t.again {
 			continue
 		}
-		r.purges = append(r.purges, id)
+		r.leftBefore(id, &receipt)
 		if err := r.passedOver(&chainstore.Header{ID: id, Seq: t.seq}); err != nil {
 			return err
 		}

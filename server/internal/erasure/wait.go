@@ -16,7 +16,7 @@ func (r *run) wait(ctx context.Context) error {
 	r.now.Phase = transcriptv1.ErasePhase_ERASE_PHASE_PURGING
 	for left := r.purges; ; {
 		for len(left) > 0 {
-			receipt, err := r.Store.Receipt(ctx, r.Namespace, left[0])
+			receipt, err := r.Store.Receipt(ctx, r.Namespace, left[0].id)
 			if err != nil {
 				return err
 			}
@@ -25,7 +25,10 @@ func (r *run) wait(ctx context.Context) error {
 			}
 			left = left[1:]
 		}
-		r.now.NodesInFiles = int64(len(left))
+		r.now.NodesInFiles = 0
+		for _, p := range left {
+			r.now.NodesInFiles += p.nodes
+		}
 		gone, err := r.labelsAreGone(ctx)
 		if err != nil {
 			return err
@@ -41,7 +44,7 @@ func (r *run) wait(ctx context.Context) error {
 
 // labelsAreGone tells whether no labels are in the files that were erased by this call, or before it.
 func (r *run) labelsAreGone(ctx context.Context) (bool, error) {
-	if len(r.names) == 0 {
+	if r.labelsAt == 0 {
 		return true, nil
 	}
 	p, err := r.Store.Purging(ctx)
