@@ -2,7 +2,6 @@ package erasure
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -28,7 +27,7 @@ func (b *behind) look(ctx context.Context, group []chainstore.ID) error {
 		// A compaction that was planned before the last erasure is refused, and one that was committed since is found: so what none is found behind has none.
 		for look := 1; ; look++ {
 			if look > looks {
-				return fmt.Errorf("%w: compactions with copies are put as fast as they are erased", chainstore.ErrOverloaded)
+				return ErrCopiesGoOn
 			}
 			before := b.now.Compactions
 			if err := b.one(ctx, id, below); err != nil {

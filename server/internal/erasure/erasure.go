@@ -63,6 +63,9 @@ const (
 	looks = 16
 )
 
+// ErrCopiesGoOn says that others put compactions with copies as fast as these are erased.
+var ErrCopiesGoOn = errors.New("compactions with copies of what is erased are put as fast as they are erased")
+
 // ErrSharedRoot says that a root without a salt is selected, and nothing is said of such. It comes in a SharedRootError.
 var ErrSharedRoot = errors.New("a root without a salt is selected, which all chains have that begin with the same words")
 
@@ -75,7 +78,7 @@ func (e *SharedRootError) Error() string { return ErrSharedRoot.Error() + ": " +
 // Unwrap is ErrSharedRoot.
 func (e *SharedRootError) Unwrap() error { return ErrSharedRoot }
 
-// Run erases. The last report is told with its counts, and without a phase. Errors: wire.Missing, SharedRootError, canonical.ErrLimit of Field, chainstore.ErrOverloaded where copies are put as fast as they are erased, those of Holds, Tell and the store.
+// Run erases. The last report is told with its counts, and without a phase. Errors: wire.Missing, SharedRootError, canonical.ErrLimit of Field, ErrCopiesGoOn, those of Holds, Tell and the store.
 func (e *Erasure) Run(ctx context.Context) error {
 	r := &run{Erasure: e, now: &transcriptv1.EraseResponse{}, targets: map[chainstore.ID]*target{}}
 	if err := r.held(ctx); err != nil {
