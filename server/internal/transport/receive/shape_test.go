@@ -84,7 +84,7 @@ func TestShapesFindUnknownFields(t *testing.T) {
 		err := proto.Unmarshal(b, m)
 		got := NewRequests().Read(mem.BufferSlice{mem.SliceBuffer(b)}, m)
 		want := err != nil || hasUnknown(m.ProtoReflect())
-		if got != nil && !want && strings.Contains(got.Field, ".labels.entries.") {
+		if got != nil && !want && (strings.Contains(got.Field, ".labels.entries.") || strings.Contains(got.Field, ".attributes.")) {
 			return // the parser drops unknown fields in the entries of maps without a trace
 		}
 		if (got != nil) != want {
