@@ -210,9 +210,8 @@ func TestOlderReadsDoNotTeachNames(t *testing.T) {
 // same places by then.
 func TestCompactionBesideADeletion(t *testing.T) {
 	s := openStore(t, Options{})
-	ids := conversation(t, s, "chat", 5)
 	held, release := holdCommits(s)
-	put(t, s, node(nil, "x"))
+	ids := conversation(t, s, "chat", 5)
 	<-held
 	anew := &chainstore.Change{Aliases: []chainstore.AliasChange{move("chat", 10, chainstore.Condition{})}}
 	anew.Nodes = append(anew.Nodes, under(chainstore.Parent{}, said(runloop.System, "chat")),
@@ -242,7 +241,7 @@ func TestCompactionBesideADeletion(t *testing.T) {
 	soundAll(t, s)
 }
 
-// holdCommits keeps the committer from committing what comes behind the next commit, until release is closed.
+// holdCommits keeps the committer of a store that commits nothing yet from what comes behind its next commit, until release is closed.
 func holdCommits(s *Store) (held, release chan struct{}) {
 	pause := s.committer.Pause
 	held, release = make(chan struct{}), make(chan struct{})
