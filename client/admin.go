@@ -44,6 +44,7 @@ func (c *Client) SetNamespace(ctx context.Context, settings *transcriptv1.Namesp
 // is lost is not repeated: somebody may have begun the namespace anew. A server without the feature "delete_namespace" does not have it.
 func (c *Client) DeleteNamespace(ctx context.Context, confirm string) (deleted bool, err error) {
 	req := &transcriptv1.DeleteNamespaceRequest{Namespace: c.options.namespace, Confirm: confirm}
+	defer c.cache.clear()
 	res, _, err := call(ctx, c, when(false), c.admin.DeleteNamespace, req)
 	return res.GetDeleted(), err
 }
@@ -145,7 +146,17 @@ func (c *Client) Erase(ctx context.Context, e Erasure) iter.Seq2[*transcriptv1.E
 	open := func(ctx context.Context) (grpc.ClientStream, error) {
 		return c.admin.Erase(ctx, req)
 	}
-	return reports(ctx, c, req, open, "the erasure was not finished", (*transcriptv1.EraseResponse).GetDone)
+	seq := reports(ctx, c, req, open, "the erasure was not finished", (*transcriptv1.EraseResponse).GetDone)
+	return func(yield func(*transcriptv1.EraseResponse, error) bool) {
+		for report, err := range seq {
+			if !e.DryRun {
+				c.cache.clear()
+			}
+			if !yield(report, err) {
+				return
+			}
+		}
+	}
 }
 
 // Receipts returns the receipts of nodes that were erased, by their ids: ErrNodeNotFound for one that was not. CheckReceipt in the module

@@ -20,7 +20,7 @@ type cache struct {
 	mu   sync.Mutex
 	max  int64
 	used int64
-	// erasures is the highest that a view was kept with; those with less are gone.
+	// erasures is that of all views that are kept.
 	erasures int64
 	order    *list.List // of *view, the last used first
 	views    map[string]*list.Element
@@ -34,7 +34,7 @@ type view struct {
 	base    *view
 	payload []byte
 	names   []string
-	// erasures is how many there were in the namespace, by the reply that it, and its base, came with.
+	// erasures is what the reply told that it came with, and its base.
 	erasures int64
 }
 
@@ -62,17 +62,12 @@ func (c *cache) get(head string) *view {
 }
 
 // put keeps a view, in place of those that were used least recently, and tells whether it is kept. One that with its bases is
-// larger than the cache is not, and drops nothing. Nor is one that may have what was erased since.
+// larger than the cache is not, and drops nothing. One with other erasures drops all, since they may have what was erased.
 func (c *cache) put(v *view) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if v.erasures < c.erasures {
-		return false
-	}
-	if v.erasures > c.erasures {
-		for c.order.Len() > 0 {
-			c.drop(c.order.Back())
-		}
+	if v.erasures != c.erasures {
+		c.dropAll()
 		c.erasures = v.erasures
 	}
 	if e, ok := c.views[v.head]; ok {
@@ -145,6 +140,20 @@ func (c *cache) use(v *view) {
 		if e, ok := c.views[v.head]; ok {
 			c.order.MoveToFront(e)
 		}
+	}
+}
+
+// clear forgets everything.
+func (c *cache) clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.dropAll()
+}
+
+// dropAll is clear; c.mu is held.
+func (c *cache) dropAll() {
+	for c.order.Len() > 0 {
+		c.drop(c.order.Back())
 	}
 }
 

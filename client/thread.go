@@ -101,7 +101,8 @@ func (t *Thread) ReplyText(reply *transcriptv1.Message) string {
 
 // Messages gives what to send to a model: the conversation view of the head, bounded by a policy, in which absent fields
 // have the server's defaults (&Policy{} has all of them, Unbounded no bounds); with nil the effective view, of which only what the
-// Client's cache does not hold is asked for. The caller owns the messages. Errors: those of Client.Assemble.
+// Client's cache does not hold is asked for. That is one call, also where the cache holds all of it: it may be erased since. The caller owns the
+// messages. Errors: those of Client.Assemble.
 func (t *Thread) Messages(ctx context.Context, policy *transcriptv1.Policy) ([]*transcriptv1.Message, error) {
 	head, messages, err := t.messages(ctx, policy)
 	if err != nil {
@@ -140,14 +141,12 @@ func (t *Thread) view(ctx context.Context) (*view, error) {
 	if held == nil {
 		held = t.c.cache.get(at)
 	}
-	if held == nil || held.head != head {
-		var err error
-		if held, err = t.c.extend(ctx, head, held); err != nil {
-			return nil, err
-		}
-		if !t.c.cache.put(held) {
-			return held, nil // what is kept of its beginning stays what the next one goes on from
-		}
+	held, err := t.c.extend(ctx, head, held)
+	if err != nil {
+		return nil, err
+	}
+	if !t.c.cache.put(held) {
+		return held, nil // what is kept of its beginning stays what the next one goes on from
 	}
 	t.c.cache.name(t.alias, head)
 	t.mu.Lock()
@@ -156,7 +155,8 @@ func (t *Thread) view(ctx context.Context) (*view, error) {
 	return held, nil
 }
 
-// extend asks for what the view of head adds to a view that is held; nil: for all of it.
+// extend asks for what the view of head adds to a view that is held; nil: for all of it. It asks also where that is the view of head, which may be
+// erased since.
 func (c *Client) extend(ctx context.Context, head string, held *view) (*view, error) {
 	query := Query{}
 	if held != nil {
@@ -169,8 +169,11 @@ func (c *Client) extend(ctx context.Context, head string, held *view) (*view, er
 	if err != nil {
 		return nil, err
 	}
-	if a.BaseID == "" {
+	switch {
+	case a.BaseID == "":
 		held = nil // the whole view came: it replaces what was held
+	case held != nil && held.head == head:
+		return held, nil
 	}
 	return &view{head: head, base: held, payload: bytes.Join(a.payloads, nil), erasures: a.Erasures}, nil
 }

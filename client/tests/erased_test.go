@@ -58,6 +58,23 @@ func TestWhatWasErasedVerifies(t *testing.T) {
 	}
 }
 
+// A thread shows nothing of what somebody else erased, at the head whose view it holds, too.
+func TestHeldViewsAreAskedAbout(t *testing.T) {
+	ctx, l := t.Context(), newLink(t)
+	thread := must(l.client().Start(ctx, client.Turn{MessageID: "1", Messages: messages{client.User("my secret")}}))(t)
+	reads := func() string {
+		said := must(thread.Messages(ctx, nil))(t)
+		return client.Text(said[len(said)-1])
+	}
+	if got := reads(); got != "my secret" {
+		t.Errorf("it shows %q", got)
+	}
+	erases(t, l.client(), client.Erasure{Nodes: []string{thread.Head()}})
+	if got := reads(); got != "[erased]" {
+		t.Errorf("a held view of before the erasure shows %q", got)
+	}
+}
+
 // A prompt that was erased is put with a salt by those that begin with it, unless they want none. An append that was erased is not put again.
 func TestErasedPrompts(t *testing.T) {
 	ctx, l := t.Context(), newLink(t)

@@ -237,8 +237,12 @@ def test_erasures(client: Client) -> None:
     two = put(b"0123456789abcdeg", metadata={"subject": "alice"})
     three = put(b"0123456789abcdeh", aliases=[AliasUpdate("me/1")])
     shared = client.put(transcriptd.user("a secret")).node_id
+    thread = client.chat("held", transcriptd.system("s"))
+    thread.messages()
     assert erases(nodes=[one], dry_run=True) == [one]
+    assert client._cache.get(thread.head) is not None
     assert erases(nodes=[one], reference="T-1", wait_for_files=True) == [one]
+    assert client._cache.get(thread.head) is None
     assert erases(nodes=[one]) == []
     assert erases(metadata=("subject", "alice")) == [two]
     assert erases(attribute=("subject", "alice")) == []

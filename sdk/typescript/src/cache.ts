@@ -11,8 +11,8 @@ const VIEW_OVERHEAD = 512;
 const NAME_OVERHEAD = 128;
 
 /**
- * What the effective view of head adds to that of base, or all of it where there is no base. It is immutable, names aside. erasures is how many
- * there were in the namespace, by the reply that it, and its base, came with.
+ * What the effective view of head adds to that of base, or all of it where there is no base. It is immutable, names aside. erasures is what
+ * the reply told that it came with, and its base.
  */
 export class HeldView {
   /** @internal The aliases whose chains begin with it; the cache's. */
@@ -66,7 +66,7 @@ function nameCost(alias: string): number {
 export class ViewCache {
   /** The bytes that are kept. */
   used = 0;
-  /** The most that a view was kept with; those with less are gone. */
+  /** That of all views that are kept. */
   private erasures = 0n;
   /** By head, the last used last: a Map keeps the order in which keys were set. */
   private readonly views = new Map<string, HeldView>();
@@ -84,16 +84,11 @@ export class ViewCache {
 
   /**
    * Keeps a view, in place of those that were used least recently, and tells whether it is kept. One that with its bases is larger than the
-   * cache is not, and drops nothing. Nor is one that may have what was erased since.
+   * cache is not, and drops nothing. One with other erasures drops all, since they may have what was erased.
    */
   put(given: HeldView): boolean {
-    if (given.erasures < this.erasures) {
-      return false;
-    }
-    if (given.erasures > this.erasures) {
-      for (const view of this.views.values()) {
-        this.drop(view);
-      }
+    if (given.erasures !== this.erasures) {
+      this.clear();
       this.erasures = given.erasures;
     }
     const kept = this.views.get(given.head);
@@ -161,6 +156,13 @@ export class ViewCache {
       if (this.used <= this.maxBytes) {
         return;
       }
+      this.drop(view);
+    }
+  }
+
+  /** Drops everything. */
+  clear(): void {
+    for (const view of this.views.values()) {
       this.drop(view);
     }
   }

@@ -288,8 +288,12 @@ await suite("the rest of the service", { concurrency: false }, async () => {
     const two = await put("0123456789abcdeg", { metadata: { subject: "alice" } });
     const three = await put("0123456789abcdeh", { aliases: [{ name: "me/1" }] });
     const { nodeId: shared } = await client.put({ messages: [user("a secret")] });
+    const thread = await client.chat("held", [system("s")]);
+    await thread.messages();
     assert.deepEqual(await erases({ nodes: [one], dryRun: true }), [one]);
+    assert.ok(client.cache.get(thread.head));
     assert.deepEqual(await erases({ nodes: [one], reference: "T-1", waitForFiles: true }), [one]);
+    assert.equal(client.cache.get(thread.head), undefined);
     assert.deepEqual(await erases({ nodes: [one] }), []);
     assert.deepEqual(await erases({ metadata: { key: "subject", value: "alice" } }), [two]);
     assert.deepEqual(await erases({ attribute: { key: "subject", value: "alice" } }), []);

@@ -16,7 +16,7 @@ _NAME_OVERHEAD = 128
 
 class View:
     """What the effective view of a head adds to that of base, or all of it where base is None. It does not change, but for its names, which
-    belong to the cache. `erasures` is how many there were in the namespace, by the reply that it, and its base, came with."""
+    belong to the cache. `erasures` is what the reply told that it came with, and its base."""
 
     __slots__ = ("base", "erasures", "head", "names", "payload")
 
@@ -60,7 +60,7 @@ class Cache:
         self._most = most
         self._views: OrderedDict[str, View] = OrderedDict()  # by head, the last used last
         self._named: dict[str, View] = {}  # by alias: a view that its chain begins with
-        self._erasures = 0  # the most that a view was kept with; those with less are gone
+        self._erasures = 0  # that of all views that are kept
         self.used = 0
 
     def get(self, head: str) -> View | None:
@@ -73,13 +73,10 @@ class Cache:
 
     def put(self, view: View) -> bool:
         """Keeps a view, in place of those that were used least recently, and tells whether it is kept. One that with its bases is larger than
-        the cache is not, and drops nothing. Nor is one that may have what was erased since."""
+        the cache is not, and drops nothing. One with other erasures drops all, since they may have what was erased."""
         with self._lock:
-            if view.erasures < self._erasures:
-                return False
-            if view.erasures > self._erasures:
-                while self._views:
-                    self._drop()
+            if view.erasures != self._erasures:
+                self._drop_all()
                 self._erasures = view.erasures
             kept = self._views.get(view.head)
             if kept is not None:
@@ -129,6 +126,15 @@ class Cache:
     def _shrink(self) -> None:
         """Drops the views used least recently until the rest fits."""
         while self.used > self._most:
+            self._drop()
+
+    def clear(self) -> None:
+        """Drops everything."""
+        with self._lock:
+            self._drop_all()
+
+    def _drop_all(self) -> None:
+        while self._views:
             self._drop()
 
     def _drop(self) -> None:

@@ -171,10 +171,12 @@ export abstract class Administration extends Compactions {
    */
   async deleteNamespace(confirm: string, options?: CallOptions): Promise<boolean> {
     const request = create(DeleteNamespaceRequestSchema, { namespace: this.namespace, confirm });
-    const { reply } = await this.caller.unary(scopeOf(options), when(false), (o) =>
-      this.admin.deleteNamespace(request, o),
-    );
-    return reply.deleted;
+    try {
+      const call = await this.caller.unary(scopeOf(options), when(false), (o) => this.admin.deleteNamespace(request, o));
+      return call.reply.deleted;
+    } finally {
+      this.cache.clear();
+    }
   }
 
   /**
@@ -246,6 +248,9 @@ export abstract class Administration extends Compactions {
     let done = false;
     for await (const report of this.caller.stream(scopeOf(options), (o) => this.admin.erase(request, o))) {
       ({ done } = report);
+      if (!request.dryRun) {
+        this.cache.clear();
+      }
       yield report;
     }
     if (!done) {

@@ -91,8 +91,8 @@ export class Thread extends Compacting {
 
   /**
    * Gives what to send to a model: the conversation view of the head, bounded by a policy, in which absent fields have the server's defaults;
-   * without one the effective view, of which only what the Client's cache does not hold is asked for. The caller owns the messages. Errors: those
-   * of Client.assemble.
+   * without one the effective view, of which only what the Client's cache does not hold is asked for. That is one call, also where the cache holds
+   * all of it: it may be erased since. The caller owns the messages. Errors: those of Client.assemble.
    */
   async messages(policy?: PolicyInit, options?: CallOptions): Promise<Message[]> {
     const { head, messages } = await this.read(policy, scopeOf(options));
@@ -112,25 +112,27 @@ export class Thread extends Compacting {
   /** Gives the effective view of the head and keeps it. */
   private async view(scope: Scope): Promise<HeldView> {
     const { head, at, alias } = this.s;
-    let held = this.c.cache.get(head) ?? this.c.cache.get(at);
-    if (held?.head !== head) {
-      held = await this.extended(head, held, scope);
-      if (!this.c.cache.put(held)) {
-        return held; // what is kept of its beginning stays what the next one goes on from
-      }
+    const held = await this.extended(head, this.c.cache.get(head) ?? this.c.cache.get(at), scope);
+    if (!this.c.cache.put(held)) {
+      return held; // what is kept of its beginning stays what the next one goes on from
     }
     this.c.cache.name(alias, head);
     this.s.at = head;
     return held;
   }
 
-  /** Asks for what the view of head adds to a view that is held, or for all of it. */
+  /**
+   * Asks for what the view of head adds to a view that is held, or for all of it. It asks also where that is the view of head, which may be erased
+   * since.
+   */
   private async extended(head: string, held: HeldView | undefined, scope: Scope): Promise<HeldView> {
     try {
       const query = { after: held?.head, afterErasures: held?.erasures };
       const { baseId, messages, erasures } = await this.c.assembled(byId(head), query, scope);
-      // Without a base the whole view came: it replaces what was held.
-      return HeldView.of(head, baseId === "" ? undefined : held, messages, erasures);
+      if (baseId === "") {
+        return HeldView.of(head, undefined, messages, erasures); // the whole view came: it replaces what was held
+      }
+      return held?.head === head ? held : HeldView.of(head, held, messages, erasures);
     } catch (error) {
       if (held !== undefined && isReason(error, "NOT_AN_ANCESTOR", "NODE_NOT_FOUND")) {
         return this.extended(head, undefined, scope); // the guess at an ancestor was wrong

@@ -70,7 +70,10 @@ class Admin(Calls):
         have begun the namespace anew. A server without the feature "delete_namespace" does not have it.
         """
         request = v1.DeleteNamespaceRequest(namespace=self.namespace, confirm=_check.text("confirm", confirm))
-        reply, _ = await self._call("DeleteNamespace", request, v1.DeleteNamespaceResponse, False)
+        try:
+            reply, _ = await self._call("DeleteNamespace", request, v1.DeleteNamespaceResponse, False)
+        finally:
+            self._cache.clear()
         return reply.deleted
 
     async def verify(
@@ -182,6 +185,8 @@ class Admin(Calls):
         async for received in self._stream("Erase", request):
             report = decoded(received, v1.EraseResponse)
             done = report.done
+            if not dry_run:
+                self._cache.clear()
             yield report
         if not done:
             raise BadReplyError("the erasure was not finished")

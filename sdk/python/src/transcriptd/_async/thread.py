@@ -73,8 +73,8 @@ class AsyncThread(Appends, Compacting, Spawning, Tools):
 
     async def messages(self, policy: v1.Policy | None = None) -> list[v1.Message]:
         """Gives what to send to a model: the conversation view of the head, bounded by a policy, in which absent fields have the server's defaults;
-        without one the effective view, of which only what the client's cache does not hold is asked for. The caller owns the messages. Errors:
-        those of AsyncClient.assemble."""
+        without one the effective view, of which only what the client's cache does not hold is asked for. That is one call, also where the cache
+        holds all of it: it may be erased since. The caller owns the messages. Errors: those of AsyncClient.assemble."""
         head, messages = await self._messages(policy)
         self._s.read = head
         return messages
@@ -92,16 +92,16 @@ class AsyncThread(Appends, Compacting, Spawning, Tools):
         with self._s.lock:
             head, at = self._s.head, self._s.at
         held = self._c._cache.get(head) or self._c._cache.get(at)
-        if held is None or held.head != head:
-            held = await self._extended(head, held)
-            if not self._c._cache.put(held):
-                return held  # what is kept of its beginning stays what the next one goes on from
+        held = await self._extended(head, held)
+        if not self._c._cache.put(held):
+            return held  # what is kept of its beginning stays what the next one goes on from
         self._c._cache.name(self._s.alias, head)
         self._s.at = head
         return held
 
     async def _extended(self, head: str, held: View | None) -> View:
-        """Asks for what the view of head adds to a view that is held; None: for all of it."""
+        """Asks for what the view of head adds to a view that is held; None: for all of it. It asks also where that is the view of head, which may
+        be erased since."""
         after, erasures = (held.head, held.erasures) if held is not None else ("", 0)
         try:
             whole = await self._c.assemble(by_id(head), after=after, after_erasures=erasures)
@@ -109,8 +109,11 @@ class AsyncThread(Appends, Compacting, Spawning, Tools):
             if held is None:
                 raise
             return await self._extended(head, None)  # the guess at an ancestor was wrong
-        # Without a base the whole view came: it replaces what was held.
-        return View(head, held if whole.base_id else None, b"".join(whole.payloads), whole.erasures)
+        if not whole.base_id:
+            held = None  # the whole view came: it replaces what was held
+        elif held is not None and held.head == head:
+            return held
+        return View(head, held, b"".join(whole.payloads), whole.erasures)
 
     async def refresh(self) -> None:
         """Makes the thread go on from where its alias points now. Error: AliasNotFoundError."""

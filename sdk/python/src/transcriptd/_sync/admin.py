@@ -71,7 +71,10 @@ class Admin(Calls):
         have begun the namespace anew. A server without the feature "delete_namespace" does not have it.
         """
         request = v1.DeleteNamespaceRequest(namespace=self.namespace, confirm=_check.text("confirm", confirm))
-        reply, _ = self._call("DeleteNamespace", request, v1.DeleteNamespaceResponse, False)
+        try:
+            reply, _ = self._call("DeleteNamespace", request, v1.DeleteNamespaceResponse, False)
+        finally:
+            self._cache.clear()
         return reply.deleted
 
     def verify(self, *, whole_store: bool = False, cursor: str = "", max_bytes_per_second: int = 0) -> Iterator[v1.VerifyResponse]:
@@ -181,6 +184,8 @@ class Admin(Calls):
         for received in self._stream("Erase", request):
             report = decoded(received, v1.EraseResponse)
             done = report.done
+            if not dry_run:
+                self._cache.clear()
             yield report
         if not done:
             raise BadReplyError("the erasure was not finished")
