@@ -119,6 +119,37 @@ def test_limits(daemon: Daemon, namespace: str) -> None:
     run(check, daemon, namespace)
 
 
+def test_erased_items(daemon: Daemon, namespace: str) -> None:
+    async def check(client: AsyncClient) -> None:
+        session = TranscriptSession("s", client)
+        items: list[Any] = [
+            said("a"),
+            {"type": "reasoning", "id": "r1", "summary": [{"type": "summary_text", "text": "why"}]},
+            {"type": "function_call", "call_id": "c1", "name": "add", "arguments": '{"a": 1}'},
+            {"type": "function_call_output", "call_id": "c1", "output": "x"},
+            {"role": "assistant", "content": [{"type": "output_text", "text": "b", "annotations": []}], "type": "message", "id": "m1"},
+        ]
+        await session.add_items(items)
+        async for _ in client.erase(alias_prefix="chat/s", shared_roots=v1.SHARED_ROOTS_ERASE):
+            pass
+        assert await session.get_items() == [
+            said("[erased]"),
+            {"role": "assistant", "content": ""},
+            {"role": "assistant", "content": "[erased]"},
+            {"type": "function_call", "call_id": "c1", "name": "add", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "c1", "output": "[erased]"},
+            {"role": "assistant", "content": "[erased]"},
+        ]
+        for anyone in (session, TranscriptSession("s", client)):
+            await anyone.add_items([said("more")])
+            assert await anyone.pop_item() == said("more")
+            await anyone.clear_session()
+            await anyone.add_items([said("anew")])  # the root that all sessions of this name begin with was erased
+            assert await anyone.get_items() == [said("anew")]
+
+    run(check, daemon, namespace)
+
+
 def test_pop_and_clear(daemon: Daemon, namespace: str) -> None:
     async def check(client: AsyncClient) -> None:
         session = TranscriptSession("s", client)

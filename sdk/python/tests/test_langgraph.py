@@ -23,7 +23,7 @@ from langchain_core.messages import (
 )
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -34,9 +34,9 @@ from langgraph.types import Command, interrupt
 import langgraph_figures
 from between import Between
 from daemon import Daemon
-from transcriptd import AsyncClient, Client, _langchain, by_id, call, calls, text, v1
-from transcriptd.checkpoint_state import Chain, Chains
-from transcriptd.langgraph import AsyncTranscriptSaver, TranscriptSaver
+from transcriptd import AsyncClient, Client, PayloadErasedError, _langchain, by_id, call, calls, text, v1
+from transcriptd.checkpoint_state import Chain, Chains, Place
+from transcriptd.langgraph import AsyncTranscriptSaver, CheckpointErasedError, TranscriptSaver
 from transcriptd.rules import check_messages
 
 
@@ -328,9 +328,8 @@ def test_chains_of_before_an_erasure_are_not_kept() -> None:
     chains = Chains(1 << 20)
     for name, erasures in [("a", 0), ("b", 2), ("c", 2), ("d", 1)]:
         chains.put(name, Chain([v1.Message()], [b""], [(name, 1)], erasures))
-    assert [chain.head for chain in chains.newest()] == ["c", "b"]
-    assert chains.erasures == 2
-    assert next(chains.newest()).copy().erasures == next(chains.newest()).through(0).erasures == 2
+    assert [chain.head for chain in chains.newest()] == ["d"]  # a namespace that begins anew counts from the beginning
+    assert next(chains.newest()).copy().erasures == next(chains.newest()).through(0).erasures == chains.erasures == 1
 
 
 def test_a_list_is_read_anew_once_something_was_erased(client: Client, daemon: Daemon, namespace: str) -> None:
@@ -376,7 +375,80 @@ def test_a_list_is_read_anew_once_something_was_erased(client: Client, daemon: D
         says(graph, "new", "hello")  # a list that is begun counts them
         says(elsewhere, "new", "again")
         assert told(graph, "new") == ["hello", "ho", "again", "ho"]
-    assert asked == [(True, 0), (True, 0), (True, 2)]
+        erasures = 3
+        assert told(graph, "new") == ["hello", "ho", "again", "ho"]
+    assert asked == [(True, 0), (True, 0), (True, 2), (True, 2)]
+
+
+def erase(client: Client, **what: Any) -> None:
+    *_, last = client.erase(**what)
+    assert last.done
+
+
+def test_erased_messages_of_a_list_are_markers(client: Client) -> None:
+    graph: Any = builder(AIMessage("ho")).compile(checkpointer=TranscriptSaver(client))
+    for what in ("secret", "and"):
+        graph.invoke({"messages": [HumanMessage(what)]}, thread("t"))
+    erase(client, nodes=[hit.place.node_id for hit in client.search("secret")])
+    again: Any = builder(AIMessage("ho")).compile(checkpointer=TranscriptSaver(client))
+    for goes_on in (graph, again):
+        assert [m.content for m in goes_on.get_state(thread("t")).values["messages"]][:3] == ["[erased]", "ho", "and"]
+        goes_on.invoke({"messages": [HumanMessage("more")]}, thread("t"))
+    told = [m.content for m in again.get_state(thread("t")).values["messages"]]
+    assert told == ["[erased]", "ho", "and", "ho", "more", "ho", "more", "ho"]
+
+
+def test_a_checkpoint_of_which_something_was_erased_is_told(client: Client) -> None:
+    saver = TranscriptSaver(client)
+    graph: Any = builder(AIMessage("ho")).compile(checkpointer=saver)
+    for what in ("one", "two"):
+        graph.invoke({"messages": [HumanMessage(what)], "count": 0}, thread("t"))
+    last, *others = [one.config["configurable"]["checkpoint_id"] for one in saver.list(thread("t"))]
+    alias = Place("t", "").checkpoint(last)
+    node = client.resolve(alias).alias.node_id
+    erase(client, nodes=[node])
+    for anyone in (saver, TranscriptSaver(client)):
+        for config in (thread("t"), thread("t", checkpoint_id=last)):
+            with pytest.raises(CheckpointErasedError, match=f"{alias} of thread 't' was erased") as told:
+                anyone.get_tuple(config)
+            assert (told.value.thread_id, told.value.alias, told.value.node_id) == ("t", alias, node)
+        assert [one.config["configurable"]["checkpoint_id"] for one in anyone.list(thread("t"))] == others
+    with pytest.raises(CheckpointErasedError):
+        graph.invoke({"messages": [HumanMessage("three")]}, thread("t"))
+    client.delete_alias(alias)
+    graph.invoke({"messages": [HumanMessage("three")]}, thread("t"))
+    assert [m.content for m in graph.get_state(thread("t")).values["messages"]][-2:] == ["three", "ho"]
+    erase(client, alias_prefix="lg/")
+    assert list(saver.list(thread("t"))) == []
+    graph.checkpointer.delete_thread("t")
+    assert graph.invoke({"messages": [HumanMessage("one")]}, thread("t"))["messages"][-1].content == "ho"
+
+
+def test_a_checkpoint_whose_value_or_write_was_erased_is_told(client: Client) -> None:
+    saver = TranscriptSaver(client)
+
+    def puts(name: str, checkpoint: Any) -> RunnableConfig:
+        config = saver.put(thread(name, checkpoint_ns=""), checkpoint, {}, {"blob": 1})
+        saver.put_writes(config, [("out", 1)], "task")
+        return config
+
+    for name in ("value", "pieces", "write"):
+        values = {"blob": os.urandom((5 << 20) if name == "pieces" else 5000)}
+        checkpoint: Any = {**empty_checkpoint(), "channel_values": values, "channel_versions": {"blob": 1}}
+        config = puts(name, checkpoint)
+        assert saver.get_tuple(config) is not None
+        place = Place(name, "")
+        alias = place.write(checkpoint["id"], "task", 0) if name == "write" else place.value("blob", 1)
+        node = client.resolve(alias).alias.node_id
+        if name == "pieces":
+            node = client.node(by_id(node)).info.envelope.parent_id
+        erase(client, nodes=[node], shared_roots=v1.SHARED_ROOTS_ERASE)
+        with pytest.raises(CheckpointErasedError) as told:
+            saver.get_tuple(config)
+        assert (told.value.alias, told.value.node_id) == (place.checkpoint(checkpoint["id"]), node)
+        assert list(saver.list(config)) == []
+        with pytest.raises(PayloadErasedError, match="begin the thread anew"):
+            puts(name, checkpoint)
 
 
 def test_a_client_of_the_other_kind_is_refused(client: Client) -> None:

@@ -13,12 +13,13 @@ import asyncio
 import contextlib
 import hashlib
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from . import v1
 from ._async.client import AsyncClient
 from ._async.thread import AsyncThread
-from .errors import AliasExistsError, AliasMovedError, AliasNotFoundError, TranscriptError, happened, may_have_happened
+from .errors import AliasExistsError, AliasMovedError, AliasNotFoundError, PayloadErasedError, TranscriptError, happened, may_have_happened
 from .identity import encode_messages
 from .names import chat_alias
 from .openai.responses._session import items_in, messages_of, popped
@@ -105,7 +106,10 @@ class TranscriptSession:
             return await self._client.open(self._alias)
         root = Node(metadata={"agents/session": self.session_id}, aliases=[AliasUpdate(self._alias, must_not_exist())])
         with contextlib.suppress(AliasExistsError):  # another began it, and went on
-            await self._client.put_all(root)
+            try:
+                await self._client.put_all(root)
+            except PayloadErasedError:
+                await self._client.put_all(replace(root, salt=new_salt()))
         return await self._client.open(self._alias)
 
     async def pop_item(self) -> TResponseInputItem | None:

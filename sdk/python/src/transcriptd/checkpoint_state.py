@@ -7,15 +7,18 @@ import threading
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 from urllib.parse import quote
 
+import grpc
 from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from . import v1
 from ._langchain import decode
+from .errors import TranscriptError
 from .refs import Condition, by_id, must_not_exist
 from .rules import MAX_OPAQUE_BYTES
 from .verify import identify
@@ -162,9 +165,51 @@ def opaque_messages(data: bytes) -> list[v1.Message]:
     return [v1.Message(role=v1.ROLE_SYSTEM, parts=[v1.Part(opaque=v1.Opaque(type=_KIND, data=piece))]) for piece in pieces]
 
 
-def opaque_data(messages: Sequence[v1.Message]) -> bytes:
-    """The bytes of opaque messages."""
-    return b"".join(message.parts[0].opaque.data for message in messages)
+def opaque_data(node: v1.GetNodeResponse) -> bytes:
+    """The bytes of a node's opaque messages; ErasedNodeError where they were erased."""
+    if erased(node):
+        raise ErasedNodeError(node.info.node_id)
+    return b"".join(message.parts[0].opaque.data for message in node.messages)
+
+
+def erased(node: v1.GetNodeResponse) -> bool:
+    """Whether a node was erased: it has markers in place of what it had."""
+    return node.info.content == v1.NODE_CONTENT_ERASED
+
+
+class ErasedNodeError(Exception):
+    """What a node held of a checkpoint was erased; its argument is the node's id."""
+
+
+class CheckpointErasedError(TranscriptError):
+    """Something of a checkpoint was erased, and so it cannot be gone on from. To go on from the one before, delete its alias; to begin anew, delete
+    the thread."""
+
+    default_code = grpc.StatusCode.FAILED_PRECONDITION
+
+    def __init__(self, message: str = "", *, thread_id: str = "", checkpoint_ns: str = "", alias: str = "", node_id: str = "") -> None:
+        super().__init__(message)
+        self.thread_id, self.checkpoint_ns = thread_id, checkpoint_ns
+        self.alias = alias
+        """That of the checkpoint, which ends with its id."""
+        self.node_id = node_id
+        """The node that was erased: its receipt tells when (Client.receipts)."""
+
+
+@contextmanager
+def told_as_erased(place: Place, alias: str) -> Iterator[None]:
+    """Makes an ErasedNodeError the CheckpointErasedError of the checkpoint that has the alias."""
+    try:
+        yield
+    except ErasedNodeError as error:
+        raise CheckpointErasedError(
+            f"the checkpoint {alias} of thread {place.thread!r} was erased (node {error.args[0]}): to go on from the one before, delete that alias "
+            "(Client.delete_alias); to begin anew, call delete_thread",
+            thread_id=place.thread,
+            checkpoint_ns=place.ns,
+            alias=alias,
+            node_id=error.args[0],
+        ) from None
 
 
 @dataclass
@@ -177,7 +222,7 @@ class Chain:
     ends: list[tuple[str, int]] = field(default_factory=list)
     """Each node, and how many messages there are through it."""
     erasures: int = 0
-    """How many there were in the namespace, by the reply that it came with, or when it was begun."""
+    """What the reply told that it came with, or those of the chains that were kept when it was begun."""
 
     @property
     def head(self) -> str:
@@ -250,8 +295,8 @@ class Record:
 
     @classmethod
     def of(cls, node: v1.GetNodeResponse, serde: SerializerProtocol) -> Record:
-        """The record of a node."""
-        typed = unpack(opaque_data(node.messages), _RECORD)
+        """The record of a node; ErasedNodeError."""
+        typed = unpack(opaque_data(node), _RECORD)
         checkpoint, metadata, parent, thread, ns, inline, values, listed = serde.loads_typed(typed)
         return cls(
             checkpoint,
@@ -316,18 +361,25 @@ class Recent:
 
 
 class Chains(Recent):
-    """The chains that were used last, by their heads: none that may have what is known to be erased since."""
+    """The chains that were used last, by their heads, all with the same erasures."""
 
     def __init__(self, most: int) -> None:
         super().__init__(most, lambda chain: sum(message.ByteSize() for message in chain.messages))
         self.erasures = 0
-        """The most that a chain was kept with; those with less are gone."""
+        """Those of all chains that are kept."""
 
     def put(self, name: str, value: Chain) -> None:
-        """Keeps a chain, unless it has fewer erasures."""
+        """Keeps a chain. One with other erasures than those that are kept drops them: they may have what was erased."""
         with self._lock:
-            if value.erasures > self.erasures:
+            if value.erasures != self.erasures:
                 self.clear()
                 self.erasures = value.erasures
-            if value.erasures == self.erasures:
-                super().put(name, value)
+            super().put(name, value)
+
+    def ending(self, head: str) -> Chain | None:
+        """The chain that ends in a node, where it is kept, or one that goes on from it."""
+        kept: Chain | None = self.get(head)
+        if kept is not None:
+            return kept
+        parts = (chain.at(head) for chain in self.newest())
+        return next((part for part in parts if part is not None), None)

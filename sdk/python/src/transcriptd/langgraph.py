@@ -10,6 +10,9 @@ parts. Each has an alias, lg/c/=THREAD/=NAMESPACE/=CHECKPOINT; writes that are p
 a namespace of its own.
 
 Deleting a thread deletes the aliases; the nodes stay.
+
+A message of a list that was erased comes as a marker, and the graph goes on. A checkpoint of which something else was erased is not there any more:
+`list` passes over it, and who asks for it is told by CheckpointErasedError.
 """
 
 from __future__ import annotations
@@ -26,6 +29,9 @@ from ._async.checkpoints import Checkpoints as _AsyncCheckpoints
 from ._async.client import AsyncClient
 from ._sync.checkpoints import Checkpoints
 from ._sync.client import Client
+from .checkpoint_state import CheckpointErasedError
+
+__all__ = ["AsyncTranscriptSaver", "CheckpointErasedError", "TranscriptSaver"]
 
 
 class TranscriptSaver(BaseCheckpointSaver[int]):
@@ -40,7 +46,7 @@ class TranscriptSaver(BaseCheckpointSaver[int]):
         self._checkpoints = Checkpoints(client, self.serde)
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Gives the checkpoint of a config, or the last one of its thread; None where there is none."""
+        """Gives the checkpoint of a config, or the last one of its thread; None where there is none; CheckpointErasedError."""
         return self._checkpoints.get(config)
 
     def list(
@@ -51,7 +57,7 @@ class TranscriptSaver(BaseCheckpointSaver[int]):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> Iterator[CheckpointTuple]:
-        """Yields checkpoints, the newest of each thread and namespace first."""
+        """Yields checkpoints, the newest of each thread and namespace first, but for those of which something was erased."""
         return self._checkpoints.each(config, filter, before, limit)
 
     def put(
@@ -110,7 +116,7 @@ class AsyncTranscriptSaver(BaseCheckpointSaver[int]):
         self._checkpoints = _AsyncCheckpoints(client, self.serde)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Gives the checkpoint of a config, or the last one of its thread; None where there is none."""
+        """Gives the checkpoint of a config, or the last one of its thread; None where there is none; CheckpointErasedError."""
         return await self._checkpoints.get(config)
 
     async def alist(
@@ -121,7 +127,7 @@ class AsyncTranscriptSaver(BaseCheckpointSaver[int]):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
-        """Yields checkpoints, the newest of each thread and namespace first."""
+        """Yields checkpoints, the newest of each thread and namespace first, but for those of which something was erased."""
         async for one in self._checkpoints.each(config, filter, before, limit):
             yield one
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .. import _check, v1
-from ..cache import Cache
 from ..connection import Settings
 from ..errors import (
     AliasExistsError,
@@ -43,7 +42,6 @@ class Begin(CompactionCalls, Aliases):
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
         self._unsure = Ledger()
-        self._cache = Cache(settings.cache_bytes)
 
     async def start(
         self,

@@ -11,6 +11,7 @@ import grpc
 from google.protobuf.message import DecodeError, Message
 
 from .. import _check, v1
+from ..cache import Cache
 from ..connection import Settings
 from ..errors import BadReplyError, MalformedRequestError, TranscriptError, UnsupportedError, may_have_happened
 from ..features import needed
@@ -32,6 +33,7 @@ class Calls:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._runtime = Runtime(settings)
+        self._cache = Cache(settings.cache_bytes)
         self._info: v1.ServerInfoResponse | None = None
 
     @property

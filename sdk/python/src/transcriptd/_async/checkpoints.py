@@ -32,21 +32,32 @@ from ..checkpoint_state import (
     PIECES,
     Chain,
     Chains,
+    ErasedNodeError,
     Item,
     Place,
     Recent,
     Record,
     Typed,
     digest,
+    erased,
     metadata,
     names,
     opaque_data,
     opaque_items,
     opaque_messages,
     pack,
+    told_as_erased,
     unpack,
 )
-from ..errors import AliasExistsError, AliasMovedError, AliasNotFoundError, NodeNotFoundError, NotAnAncestorError
+from ..errors import (
+    AliasExistsError,
+    AliasMovedError,
+    AliasNotFoundError,
+    NodeNotFoundError,
+    NotAnAncestorError,
+    PayloadErasedError,
+    advised,
+)
 from ..refs import by_alias, by_id, head_is, must_not_exist
 from ..rules import in_nodes
 from .client import AsyncClient
@@ -120,7 +131,8 @@ class Checkpoints:
             items.append(Item(piece, place.salt, chain.head))
             first = len(chain.messages)
             chain.add(items[-1].node_id, piece, digests[first : first + len(piece)])
-        self._chains.put(chain.head, chain)
+        if chain.erasures == self._chains.erasures:
+            self._chains.put(chain.head, chain)
         return chain.head, items
 
     async def _put(self, items: Sequence[Item]) -> None:
@@ -148,6 +160,8 @@ class Checkpoints:
             try:
                 await self._client.put_all(*nodes)
                 return
+            except PayloadErasedError as error:
+                raise advised(error, "what the graph puts was erased while it ran: begin the thread anew, with delete_thread") from None
             except (AliasExistsError, AliasMovedError, AliasNotFoundError) as error:
                 taken = {_number(conflict.field): conflict.node_id for conflict in error.conflicts}
                 if not taken:
@@ -191,11 +205,13 @@ class Checkpoints:
             record = await self._found(place, checkpoint_id)
         else:
             found = await self._names(place.folder, most=1)
-            record = (await self._read([info.node_id for info in found]))[0] if found else None
+            with told_as_erased(place, found[0].name if found else ""):
+                record = (await self._read([info.node_id for info in found]))[0] if found else None
         if record is None:
             return None
         self._heads.put(place.folder, record.head)
-        return await self._tuple(record)
+        with told_as_erased(place, place.checkpoint(record.id)):
+            return await self._tuple(record)
 
     async def each(
         self,
@@ -204,26 +220,32 @@ class Checkpoints:
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
-        """Yields checkpoints, the newest of each thread and namespace first."""
+        """Yields checkpoints, the newest of each thread and namespace first, but for those of which something was erased."""
         left = limit
         async for record in self._named(_prefix(config)):
             if left is not None and left <= 0:
                 return
             if _wanted(record, config, filter, before):
+                try:
+                    whole = await self._tuple(record)
+                except ErasedNodeError:
+                    continue
                 left = None if left is None else left - 1
-                yield await self._tuple(record)
+                yield whole
 
     async def _named(self, prefix: str) -> AsyncIterator[Record]:
-        """The checkpoints whose names begin so, the last name first."""
+        """The checkpoints whose names begin so, the last name first, but for those that were erased."""
         ids: list[str] = []
         async for info in self._client.aliases(prefix=prefix, reverse=True):
             ids.append(info.node_id)
             if len(ids) == _PAGE:
-                for record in await self._read(ids):
-                    yield record
+                for node in await self._nodes(ids):
+                    if not erased(node):
+                        yield Record.of(node, self._serde)
                 ids = []
-        for record in await self._read(ids):
-            yield record
+        for node in await self._nodes(ids):
+            if not erased(node):
+                yield Record.of(node, self._serde)
 
     async def delete_thread(self, thread_id: str) -> None:
         """Deletes the names of all checkpoints of a thread. Their nodes stay."""
@@ -246,28 +268,29 @@ class Checkpoints:
         return kept if kept is not None else await self._found(place, checkpoint_id)
 
     async def _found(self, place: Place, checkpoint_id: str) -> Record | None:
-        """A checkpoint by its id, as it is now; None where it is not there."""
+        """A checkpoint by its id, as it is now; None where it is not there; CheckpointErasedError."""
         name = place.checkpoint(checkpoint_id)
         try:
-            record = Record.of(await self._client.node(by_alias(name)), self._serde)
+            with told_as_erased(place, name):
+                record = Record.of(await self._client.node(by_alias(name)), self._serde)
         except AliasNotFoundError:
             return None
         self._records.put(name, record)
         return record
 
     async def _read(self, ids: Sequence[str]) -> list[Record]:
-        """Checkpoints by their nodes."""
+        """Checkpoints by their nodes; ErasedNodeError."""
         return [Record.of(node, self._serde) for node in await self._nodes(ids)]
 
     async def _tuple(self, record: Record) -> CheckpointTuple:
-        """A checkpoint as LangGraph has it."""
+        """A checkpoint as LangGraph has it; ErasedNodeError. Messages of its list that were erased are markers."""
         place = record.place
         values: dict[str, Any] = {name: self._serde.loads_typed(typed) for name, (_, typed) in record.inline.items()}
         for name, (_, node) in record.values.items():
             packed, _ = await self._packed(await self._client.node(by_id(node)))
             values[name] = self._serde.loads_typed(unpack(packed))
         if record.listed is not None:
-            values[record.listed[0]] = (await self._chain(record.head)).langchain(self._serde)
+            values[record.listed[0]] = (await self._chain(record.head, ask=True)).langchain(self._serde)
         checkpoint: Any = {**record.checkpoint, "channel_values": values}
         told: Any = record.metadata
         parent = _config(place, record.parent) if record.parent else None
@@ -297,10 +320,10 @@ class Checkpoints:
 
     async def _packed(self, node: v1.GetNodeResponse) -> tuple[bytes, str]:
         """What the opaque nodes hold of which this is the last, and the parent of the first."""
-        packed = opaque_data(node.messages)
+        packed = opaque_data(node)
         for _ in range(int(metadata(node, PIECES) or 1) - 1):
             node = await self._client.node(by_id(node.info.envelope.parent_id))
-            packed = opaque_data(node.messages) + packed
+            packed = opaque_data(node) + packed
         return packed, node.info.envelope.parent_id
 
     async def _like(self, node_id: str, record: Record) -> bytes:
@@ -309,16 +332,13 @@ class Checkpoints:
             return record.raw if node_id else b""
         return (await self._read([node_id]))[0].raw
 
-    async def _chain(self, head: str) -> Chain:
-        """The list of messages that ends in a node. Of one that goes on from a list that is kept only the rest is read."""
-        kept: Chain | None = self._chains.get(head)
-        if kept is not None:
+    async def _chain(self, head: str, *, ask: bool = False) -> Chain:
+        """The list of messages that ends in a node. Of one that goes on from a list that is kept only the rest is read. `ask`: also where it is
+        kept, the service is asked whether it was erased since."""
+        kept = self._chains.ending(head)
+        if kept is not None and not ask:
             return kept
-        for other in self._chains.newest():
-            part: Chain | None = other.at(head)
-            if part is not None:
-                return part
-        held = next(self._chains.newest(), Chain())
+        held = kept if kept is not None else next(self._chains.newest(), Chain())
         try:
             whole = await self._client.assemble(
                 by_id(head), view=v1.VIEW_FULL, after=held.head, after_erasures=held.erasures, detail=v1.NODE_DETAIL_IDS
@@ -326,6 +346,8 @@ class Checkpoints:
         except _NO_ANCESTOR:
             held = Chain()
             whole = await self._client.assemble(by_id(head), view=v1.VIEW_FULL, detail=v1.NODE_DETAIL_IDS)
+        if kept is not None and whole.base_id:
+            return kept
         chain = held.copy() if whole.base_id else Chain(erasures=whole.erasures)
         messages = whole.messages()
         for node in whole.nodes:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .. import _check, v1
-from ..cache import Cache
 from ..connection import Settings
 from ..errors import (
     AliasExistsError,
@@ -44,7 +43,6 @@ class Begin(CompactionCalls, Aliases):
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
         self._unsure = Ledger()
-        self._cache = Cache(settings.cache_bytes)
 
     def start(
         self,
