@@ -24,7 +24,8 @@ type Eraser interface {
 	EraseLabels(ctx context.Context, namespace string, names []string) (had int, err error)
 	// Receipt returns what was given with the last erasure of a node. It outlives the node: ErrNotErased. The caller may keep it.
 	Receipt(ctx context.Context, namespace string, id ID) (Receipt, error)
-	// Erasures counts the times that nodes of a namespace were erased. Who plans a compaction asks before it reads what it keeps.
+	// Erasures is 0 where no node of a namespace was ever erased, and else a number that each change which erases some makes higher: no other state
+	// of a namespace of this name has it, in this store or another. Who plans a compaction asks before it reads what it keeps.
 	Erasures(ctx context.Context, namespace string) (uint64, error)
 	// Purging tells what of the whole store is to leave its files yet. The store sees to that by itself, from the moment on that something was
 	// erased, and after it was opened again.
@@ -53,6 +54,14 @@ type Purging struct {
 
 // MaxErased is how many nodes one Erase takes, and how many names one EraseLabels. Part of the contract: may only grow.
 const MaxErased = 1000
+
+// NextErasures is the Erasures of a namespace behind a change that erases nodes, where they were `was` before: made of the time in milliseconds since
+// the epoch, which grows for a namespace that is begun again and from a store to the one that an archive of it is restored to, and of the number of the
+// commit, by which two of one millisecond differ.
+func NextErasures(was uint64, now int64, commit uint64) uint64 {
+	const bits = 20
+	return max(was+1, uint64(max(now, 0))<<bits|commit&(1<<bits-1))
+}
 
 // AnyErasures is the Erasures of a compaction node that was not planned here.
 const AnyErasures = math.MaxUint64

@@ -1,6 +1,7 @@
 package chainstore_test
 
 import (
+	"math"
 	"reflect"
 	"testing"
 
@@ -73,5 +74,23 @@ func TestFoldsGoOnWithoutPayloads(t *testing.T) {
 	got.Effective.Loop.Start, want.Effective.Loop.Start = runloop.Place{}, runloop.Place{}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("folded again over headers: %+v, want %+v", got, want)
+	}
+}
+
+// TestNextErasures: the number grows with each erasure, whatever the clock does, and with the time, wherever it was before; two commits of one
+// millisecond have two.
+func TestNextErasures(t *testing.T) {
+	const now = 1_700_000_000_000
+	first := chainstore.NextErasures(0, now, 7)
+	for name, higher := range map[string]uint64{
+		"a later commit":                      chainstore.NextErasures(0, now, 8),
+		"the same commit again":               chainstore.NextErasures(first, now, 7),
+		"a clock that was set back":           chainstore.NextErasures(first, -1, 8),
+		"a restore by a store with less":      chainstore.NextErasures(0, now+1, 1),
+		"a commit whose number has more bits": chainstore.NextErasures(first, now, 1<<40),
+	} {
+		if higher <= first || higher > math.MaxInt64 {
+			t.Errorf("%s has %d erasures, behind %d", name, higher, first)
+		}
 	}
 }

@@ -73,7 +73,7 @@ type Assembly struct {
 	// Etag names the content, for Query.IfNoneMatch; NotModified tells that it is still right, and there are no messages.
 	Etag        string
 	NotModified bool
-	// Erasures is how often nodes of the namespace were erased, for Query.AfterErasures.
+	// Erasures is a number that each erasure in the namespace changes, for Query.AfterErasures.
 	Erasures int64
 	// Counters are the chain's totals.
 	Counters *transcriptv1.ChainCounters

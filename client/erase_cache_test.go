@@ -15,7 +15,9 @@ func TestErasuresOfItsOwnEmptyTheCache(t *testing.T) {
 		frames: func(context.Context, any) ([]proto.Message, error) {
 			return []proto.Message{&transcriptv1.EraseResponse{Done: true}}, nil
 		},
-		invoke: func(context.Context, string, any) (proto.Message, error) { return &transcriptv1.DeleteNamespaceResponse{}, nil },
+		invoke: func(context.Context, string, any) (proto.Message, error) {
+			return &transcriptv1.DeleteNamespaceResponse{}, nil
+		},
 	}
 	c := New(conn)
 	erase := func(dryRun bool) {

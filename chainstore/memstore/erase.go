@@ -99,7 +99,7 @@ func (s *Store) SigningKey(ctx context.Context) (seed chainstore.Secret, err err
 	return s.signing, nil
 }
 
-// Erasures are counted; see chainstore.Eraser.
+// Erasures tells them; see chainstore.Eraser.
 func (s *Store) Erasures(ctx context.Context, name string) (uint64, error) {
 	ns, unlock, err := s.read(ctx, name)
 	if err != nil {
@@ -179,5 +179,7 @@ func (e *erasing) apply(now int64) {
 	for id, given := range e.receipts {
 		e.ns.receipts[id] = receipt{given, now}
 	}
-	e.ns.erasures += uint64(len(e.receipts))
+	if len(e.receipts) > 0 {
+		e.ns.erasures = chainstore.NextErasures(e.ns.erasures, now, uint64(e.point))
+	}
 }

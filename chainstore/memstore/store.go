@@ -48,7 +48,7 @@ type namespace struct {
 	// floor is the highest revision of any name that was forgotten when it was set again.
 	floor    int64
 	settings chainstore.SettingsNow
-	// receipts has those of the nodes that were ever erased; erasures counts how often one was.
+	// receipts has those of the nodes that were ever erased; erasures are those of chainstore.Eraser.
 	receipts map[chainstore.ID]receipt
 	erasures uint64
 	// gone says that it was deleted.

@@ -276,15 +276,24 @@ func deletedNotExported(f *fixture) {
 	}
 }
 
-// deletedReceipts: receipts go with the namespace, and what was erased may be put again.
+// deletedReceipts: receipts go with the namespace, and what was erased may be put again. No erasures of it are told of another namespace with its name.
 func deletedReceipts(f *fixture) {
+	told := map[uint64]bool{}
 	id := f.put(root(user("u")))
+	for _, more := range []string{"a", "b", "c"} {
+		f.erase(f.put(root(user(more))))
+		told[f.erasures()] = true
+	}
 	f.erase(id)
+	told[f.erasures()] = true
+	equal(f, "how many erasures were told", len(told), 4)
 	f.delete(true)
 	_, err := f.store.Receipt(f.ctx(), f.ns, id)
 	f.fails(err, chainstore.ErrNotErased)
 	f.put(root(user("u")))
 	equal(f, "the erasures", f.erasures(), 0)
+	f.erase(id)
+	equal(f, "that the erasures are those of before", told[f.erasures()], false)
 	f.clean()
 	f.cleanStore()
 }

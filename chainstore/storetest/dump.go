@@ -42,7 +42,7 @@ func (d *dumper) dump(s chainstore.Store) (string, error) {
 	}
 	if !d.f.skips(Erase) {
 		n, err := s.Erasures(ctx, d.f.ns)
-		d.line("erasures %d %v", n, err)
+		d.line("erasures %t %v", n > 0, err)
 	}
 	for _, name := range d.names {
 		if err := d.alias(ctx, s, name); err != nil {

@@ -75,6 +75,54 @@ func TestHeldViewsAreAskedAbout(t *testing.T) {
 	}
 }
 
+// In a namespace that was deleted and begun again with the same nodes, no etag of before names what has another erasure, and a thread that holds a
+// view of before shows, and keeps, what is there.
+func TestErasuresOfANamespaceThatBeginsAgain(t *testing.T) {
+	ctx, l := t.Context(), newLink(t)
+	c, other := l.client(client.Deterministic()), l.client(client.Deterministic())
+	begin := func() *client.Thread {
+		thread := begun(t, c)
+		ok(t, thread.Append(ctx, answer))
+		return thread
+	}
+	erase := func(id string) {
+		erases(t, other, client.Erasure{Nodes: []string{id}, SharedRoots: transcriptv1.SharedRoots_SHARED_ROOTS_ERASE})
+	}
+	thread := begin()
+	head := client.ByID(thread.Head())
+	var ids, etags []string
+	for _, n := range must(c.Assemble(ctx, head, client.Query{Detail: transcriptv1.NodeDetail_NODE_DETAIL_IDS}))(t).Nodes {
+		ids = append(ids, n.NodeId)
+	}
+	marked := func(m *transcriptv1.Message) *transcriptv1.Message {
+		return &transcriptv1.Message{Role: m.Role, Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_Text{Text: "[erased]"}}}}
+	}
+	for _, id := range ids[1:] {
+		erase(id)
+		etags = append(etags, must(c.Assemble(ctx, head, client.Query{}))(t).Etag)
+	}
+	shows(t, thread, system, marked(hello), marked(answer))
+	must(other.DeleteNamespace(ctx, "default"))(t)
+	if again := begin(); again.Head() != thread.Head() {
+		t.Fatal("the same is put as another node")
+	}
+	shows(t, thread, system, hello, answer)
+	for i, id := range ids {
+		erase(id)
+		for _, etag := range etags {
+			if must(c.Assemble(ctx, head, client.Query{IfNoneMatch: etag}))(t).NotModified {
+				t.Errorf("%d erasures: a view of the deleted namespace is not modified", i+1)
+			}
+		}
+	}
+	shows(t, thread, marked(system), marked(hello), marked(answer))
+	l.reset()
+	shows(t, thread, marked(system), marked(hello), marked(answer))
+	if len(l.asked) != 1 || l.asked[0].AfterId != thread.Head() || l.asked[0].AfterErasures == 0 {
+		t.Errorf("the view is not kept: asked %v", l.asked)
+	}
+}
+
 // A prompt that was erased is put with a salt by those that begin with it, unless they want none. An append that was erased is not put again.
 func TestErasedPrompts(t *testing.T) {
 	ctx, l := t.Context(), newLink(t)

@@ -97,6 +97,7 @@ func TestOverBadger(t *testing.T) {
 		"admin":       TestAdmin,
 		"collect":     TestCollectGarbage,
 		"erase":       TestErase,
+		"anew":        TestErasuresOfANamespaceThatBeginsAgain,
 		"not found":   TestRefusalsAreTyped,
 		"all at once": TestPutAll,
 		"compacted":   TestAThreadGoesOnPastCompactions,

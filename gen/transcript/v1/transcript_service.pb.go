@@ -4079,7 +4079,7 @@ type AssembleRequest struct {
 	// before it. Only with `last_messages` or `last_bytes`. To read the page before, send `begin` of the
 	// response here and its `head_id` as `head`.
 	Before *MessagePlace `protobuf:"bytes,12,opt,name=before,proto3" json:"before,omitempty"`
-	// With `after_id`: `erasures` of the response that the client's view of that node came with. If more took place, the client
+	// With `after_id`: `erasures` of the response that the client's view of that node came with. If it is another by now, the client
 	// may hold what was erased, and the response has the whole view. Not negative.
 	AfterErasures int64 `protobuf:"varint,13,opt,name=after_erasures,json=afterErasures,proto3" json:"after_erasures,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -4822,7 +4822,9 @@ type AssembleResponse struct {
 	Begin *MessagePlace `protobuf:"bytes,9,opt,name=begin,proto3" json:"begin,omitempty"`
 	// Whether the view has messages before this response. Set with `last_messages` or `last_bytes`.
 	HasMoreBefore bool `protobuf:"varint,10,opt,name=has_more_before,json=hasMoreBefore,proto3" json:"has_more_before,omitempty"`
-	// How often nodes of the namespace were erased, when the view was found: it only grows. Send it as `after_erasures`.
+	// 0 where no node of the namespace was ever erased when the view was found, and else a number that each erasure makes higher.
+	// Send it as `after_erasures`, and compare it with nothing but equality: in a namespace that was deleted and begun again it
+	// is 0 at first, and then none of before.
 	Erasures      int64 `protobuf:"varint,11,opt,name=erasures,proto3" json:"erasures,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -89,7 +89,7 @@ export interface Assembly {
   readonly etag: string;
   /** Whether what the caller holds by that etag is still right: there are no messages. */
   readonly notModified: boolean;
-  /** How often nodes of the namespace were erased, for Query.afterErasures. */
+  /** A number that each erasure in the namespace changes, for Query.afterErasures. */
   readonly erasures: bigint;
   /** The chain's totals. */
   readonly counters: ChainCounters | undefined;

@@ -54,7 +54,7 @@ type Assembly struct {
 	last *last
 	// after is what the caller asks to go on from; base is the same where the reply does; else it is the whole view.
 	after, base *chainstore.ID
-	// erasures counts those of the namespace, as of before the chain was found.
+	// erasures are those of the namespace, as of before the chain was found.
 	erasures uint64
 	// Etag names the view of the head and what is told of nodes, and neither the reply nor its base: it is what the
 	// caller holds once it has applied the reply, so a caller who asks for what comes after a node, and one who asks
@@ -187,7 +187,7 @@ func (a *Assembly) hashEtag(of []byte) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Erasures counts those of the namespace.
+// Erasures are those of the namespace.
 func (a *Assembly) Erasures() int64 { return int64(min(a.erasures, math.MaxInt64)) }
 
 // spans are the rows of the reply, in its order.

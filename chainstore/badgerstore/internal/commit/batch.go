@@ -269,7 +269,7 @@ type changeTxn struct {
 	created  bool
 	forgets  bool
 	counters layout.Counters
-	// erased are the nodes that it erases, erasures counts those of before.
+	// erased are the nodes that it erases, erasures is what the namespace had before.
 	erased   map[chainstore.ID]bool
 	erasures uint64
 	// rewritten are the places of those that are there, and left about how many bytes are left of each.

@@ -108,13 +108,11 @@ func (d *changeTxn) judgeErased(i int, in *chainstore.NewNode, id chainstore.ID,
 // receipt writes that of a node that is erased.
 func (d *changeTxn) receipt(id chainstore.ID, receipt []byte) {
 	d.set(layout.ReceiptKey(d.ns, id), append([]byte{}, receipt...))
-	if !d.erased[id] {
-		d.counters.Erasures++
-		if d.erased == nil {
-			d.erased = map[chainstore.ID]bool{}
-		}
-		d.erased[id] = true
+	if d.erased == nil {
+		d.counters.Erasures = chainstore.NextErasures(d.counters.Erasures, d.now, d.view.Seen+1)
+		d.erased = map[chainstore.ID]bool{}
 	}
+	d.erased[id] = true
 }
 
 // erase writes the row of the node at a place anew, with what is left of it, and returns its header; nil where it is erased already, and stays as

@@ -33,7 +33,7 @@ import (
 //	V  00 02 {name seq}                                          names are not empty
 //	L  time
 //	C  next_segment puts nodes messages message_bytes aliases roots forks awaited [floor [swept [erasures ...]]]
-//	   floor = the highest revision of any name that was forgotten, swept the nodes ever deleted, erasures how often one was erased, each if not 0,
+//	   floor = the highest revision of any name that was forgotten, swept the nodes ever deleted, erasures as chainstore.NextErasures, each if not 0,
 //	   or there is more behind; see chainstore.Forgotten. message_bytes are those from before erasures
 //	Q  the receipt, as it was given
 //	B  seed:32 ...
@@ -293,7 +293,7 @@ type Counters struct {
 	Awaited uint64
 	// Floor is the highest revision of any name that was forgotten.
 	Floor uint64
-	// Swept counts the nodes ever deleted, Erasures how often one was erased: not less than there are receipts.
+	// Swept counts the nodes ever deleted. Erasures are those of chainstore.Eraser: 0 if and only if there are no receipts.
 	Swept, Erasures uint64
 	// Rest is what a later program has behind, kept where the row is written again.
 	Rest string

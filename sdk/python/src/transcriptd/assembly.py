@@ -108,7 +108,7 @@ class Assembly:
     not_modified: bool = False
     """Whether the etag that was given is still right; then there are no messages."""
     erasures: int = 0
-    """How often nodes of the namespace were erased, for `after_erasures`."""
+    """A number that each erasure in the namespace changes, for `after_erasures`."""
     counters: v1.ChainCounters | None = None
     """The chain's totals."""
     report: v1.Report | None = None

@@ -1933,7 +1933,7 @@ export type AssembleRequest = Message<"transcript.v1.AssembleRequest"> & {
   before?: MessagePlace | undefined;
 
   /**
-   * With `after_id`: `erasures` of the response that the client's view of that node came with. If more took place, the client
+   * With `after_id`: `erasures` of the response that the client's view of that node came with. If it is another by now, the client
    * may hold what was erased, and the response has the whole view. Not negative.
    *
    * @generated from field: int64 after_erasures = 13;
@@ -2403,7 +2403,9 @@ export type AssembleResponse = Message<"transcript.v1.AssembleResponse"> & {
   hasMoreBefore: boolean;
 
   /**
-   * How often nodes of the namespace were erased, when the view was found: it only grows. Send it as `after_erasures`.
+   * 0 where no node of the namespace was ever erased when the view was found, and else a number that each erasure makes higher.
+   * Send it as `after_erasures`, and compare it with nothing but equality: in a namespace that was deleted and begun again it
+   * is 0 at first, and then none of before.
    *
    * @generated from field: int64 erasures = 11;
    */
