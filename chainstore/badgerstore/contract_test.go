@@ -82,6 +82,8 @@ type restless struct {
 	dir     string
 	options Options
 	commits *atomic.Int64
+	// stays is how many changes there are until it may be closed again.
+	stays atomic.Int64
 	// collecting counts the collections under way, which end where the store is closed.
 	collecting atomic.Int32
 }
@@ -98,7 +100,7 @@ func (r *restless) open() {
 
 func (r *restless) Commit(ctx context.Context, namespace string, change *chainstore.Change) (*chainstore.Committed, error) {
 	n := r.commits.Add(1)
-	if n%60 == 0 && r.collecting.Load() == 0 {
+	if n%60 == 0 && r.collecting.Load() == 0 && n >= r.stays.Load() {
 		if err := r.Close(); err != nil {
 			return nil, err
 		}
@@ -110,6 +112,12 @@ func (r *restless) Commit(ctx context.Context, namespace string, change *chainst
 		}
 	}
 	return r.Store.Commit(ctx, namespace, change)
+}
+
+// DeleteNamespace is followed by reads of chains that were found before, which a closed store has no more.
+func (r *restless) DeleteNamespace(ctx context.Context, namespace string, may func(context.Context) error) (bool, error) {
+	r.stays.Store(r.commits.Load() + 60)
+	return r.Store.DeleteNamespace(ctx, namespace, may)
 }
 
 // Collect changes while it reports, if its caller does.

@@ -305,7 +305,7 @@ await suite("the rest of the service", { concurrency: false }, async () => {
     const [receipt] = await client.receipts([one, two]);
     const { receiptPublicKey } = await client.serverInfo();
     assert.deepEqual(receipt?.receipt?.publicKey, receiptPublicKey);
-    assert.ok(receipt?.purgedAt);
+    assert.ok(receipt.purgedAt);
     const { nodeId: lone } = await client.put({ messages: [user("lone")] });
     await assert.rejects(client.receipts([lone]), (error) => isReason(error, "NODE_NOT_FOUND"));
   });

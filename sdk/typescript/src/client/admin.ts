@@ -106,7 +106,12 @@ export interface Backup {
 }
 
 /** The selector of an erasure. */
-function selectorOf({ nodes, aliasPrefix, metadata, attribute }: Erasure): NonNullable<MessageInitShape<typeof EraseRequestSchema>["selector"]> {
+function selectorOf({
+  nodes,
+  aliasPrefix,
+  metadata,
+  attribute,
+}: Erasure): NonNullable<MessageInitShape<typeof EraseRequestSchema>["selector"]> {
   if ([nodes, aliasPrefix, metadata, attribute].filter((given) => given !== undefined).length !== 1) {
     throw new TypeError("exactly one of nodes, aliasPrefix, metadata and attribute must be given");
   }
@@ -172,7 +177,9 @@ export abstract class Administration extends Compactions {
   async deleteNamespace(confirm: string, options?: CallOptions): Promise<boolean> {
     const request = create(DeleteNamespaceRequestSchema, { namespace: this.namespace, confirm });
     try {
-      const call = await this.caller.unary(scopeOf(options), when(false), (o) => this.admin.deleteNamespace(request, o));
+      const call = await this.caller.unary(scopeOf(options), when(false), (o) =>
+        this.admin.deleteNamespace(request, o),
+      );
       return call.reply.deleted;
     } finally {
       this.cache.clear();
