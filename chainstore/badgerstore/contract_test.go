@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -47,8 +48,8 @@ func TestContract(t *testing.T) {
 }
 
 // TestContractOfARestlessStore runs what looks at everything on a store with small memtables and caches, encrypted with another data key for
-// each file, which is closed and opened again all the time, forgets what it keeps of segments, goes on in a new read after every few rows, and
-// exports pages that pass over little.
+// each file, which is closed and opened again all the time, once also in the middle of purges, forgets what it keeps of segments, goes on in a new read
+// after every few rows, and exports pages that pass over little.
 func TestContractOfARestlessStore(t *testing.T) {
 	skip := map[storetest.Category]string{}
 	for _, c := range []storetest.Category{
@@ -65,6 +66,10 @@ func TestContractOfARestlessStore(t *testing.T) {
 			r := &restless{tb: tb, dir: tb.TempDir(), commits: &commits}
 			r.options = Options{Now: o.Now, MemtableBytes: 8 << 20, CacheBytes: 1, RowCacheBytes: 64 << 10}
 			r.options.EncryptionKey, r.options.DataKeyRotation = testKey(1), time.Nanosecond
+			if strings.HasSuffix(tb.Name(), "/ForgetsLikeTheModel") { // others would take ten times as long
+				r.options.MemtableBytes, r.options.purges = 4<<20, promptly().purges
+				mustHaveForgotten(tb, r.dir, r.options)
+			}
 			r.open()
 			return r
 		},
@@ -133,6 +138,13 @@ func (r *restless) forget(ctx context.Context, namespace string, segment uint64,
 		r.source.Caches.Forget(v.Seen, &cache.Forgotten{Namespace: v.Namespace, From: map[uint64]uint32{segment: from}})
 		return nil
 	})
+}
+
+// Purged waits, where it purges; see storetest.Purger.
+func (r *restless) Purged() {
+	if r.purger != nil {
+		waitPurged(r.tb, r.Store)
+	}
 }
 
 // Together lets changes share a batch; see storetest.Batcher.

@@ -774,9 +774,46 @@ func TestContractOfAPurgingStore(t *testing.T) {
 		Open: func(tb testing.TB, o storetest.Options) chainstore.Store {
 			options := promptly()
 			options.Now, options.MemtableBytes = o.Now, 8<<20
-			return openAt(tb, tb.TempDir(), options)
+			dir := tb.TempDir()
+			mustHaveForgotten(tb, dir, options)
+			return purging{openAt(tb, dir, options), tb}
 		},
 		Model: model, PutOrder: true, Skip: skip,
+	})
+}
+
+// purging is a store that can be waited for; see storetest.Purger.
+type purging struct {
+	*Store
+	tb testing.TB
+}
+
+// Purged waits.
+func (p purging) Purged() { waitPurged(p.tb, p.Store) }
+
+// mustHaveForgotten opens a store again at the end of a test, lets it purge what there is to purge, and finds no row of a namespace that was deleted.
+func mustHaveForgotten(tb testing.TB, dir string, o Options) {
+	tb.Cleanup(func() {
+		s := openAt(tb, dir, o)
+		waitPurged(tb, s)
+		rows, gone := allRows(tb, s), map[uint32]bool{}
+		for key := range rows {
+			if bytes.HasPrefix([]byte(key), layout.TableKey(layout.OwnNamespace, layout.TableGone)) {
+				number, err := layout.ParseGoneKey([]byte(key))
+				if err != nil {
+					tb.Fatal(err)
+				}
+				gone[number] = true
+			}
+		}
+		for key := range rows {
+			if gone[layout.NamespaceOf(key)] {
+				tb.Errorf("row %q is left of a namespace that was deleted, of %d", key, len(gone))
+			}
+		}
+		if err := s.Close(); err != nil {
+			tb.Error(err)
+		}
 	})
 }
 

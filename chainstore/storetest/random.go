@@ -14,7 +14,7 @@ import (
 )
 
 func randomChecks() []check {
-	return []check{{Random, "LikeTheModel", likeTheModel}}
+	return []check{{Random, "LikeTheModel", likeTheModel}, {Random, "ForgetsLikeTheModel", forgetsLikeTheModel}}
 }
 
 // likeTheModel runs random programs on the store and on the model, each in a namespace of its own: every change does
@@ -35,13 +35,24 @@ func randomPrograms(f *fixture, step func(*program, *rapid.T) error) {
 		g := f.in(fmt.Sprint("random-", runs))
 		p := &program{f: g, model: model, store: f.store}
 		p.batcher, _ = f.bare.(Batcher)
-		for range 4 + roll(rt, 24, "steps") {
+		beside := &program{f: f.in(g.ns + "-beside"), model: model, store: f.store}
+		if err := beside.commit(f.change([]Node{root(user("beside")), under(previous(), assistant("x"))}, set("a", 1, anything()))); err != nil {
+			rt.Fatal(err)
+		}
+		steps := 4 + roll(rt, 24, "steps")
+		purges := roll(rt, 8*steps, "purges")
+		for i := range steps {
 			if err := step(p, rt); err != nil {
 				rt.Fatal(err)
 			}
+			if purger, ok := f.bare.(Purger); ok && i == purges {
+				purger.Purged()
+			}
 		}
-		if err := p.compare(p.ids); err != nil {
-			rt.Fatal(err)
+		for _, one := range []*program{p, beside} {
+			if err := one.compare(one.ids); err != nil {
+				rt.Fatal(err)
+			}
 		}
 		if !f.skips(Compaction) && !f.skips(Headers) {
 			if err := p.views(); err != nil {
@@ -75,7 +86,7 @@ var (
 )
 
 func (p *program) step(rt *rapid.T) error {
-	switch roll(rt, 14, "what") {
+	switch roll(rt, 16, "what") {
 	case 0:
 		p.later(rt)
 		return nil
@@ -99,6 +110,10 @@ func (p *program) step(rt *rapid.T) error {
 		return p.collect(rt)
 	case 12:
 		return p.erase(rt)
+	case 13:
+		return p.eraseLabels(rt)
+	case 14:
+		return p.deleteAll(rt)
 	default:
 		p.last = p.change(rt)
 	}

@@ -55,6 +55,14 @@ func (p *program) collect(rt *rapid.T) error {
 	if err := p.compare(p.ids); err != nil {
 		return err
 	}
+	if m.deleted {
+		before = 0
+	}
+	if m.erased {
+		for i := range found {
+			found[i].told = nil
+		}
+	}
 	if err := p.tellTheSame(found, p.ids[before:]); err != nil {
 		return err
 	}
@@ -71,7 +79,7 @@ func (p *program) collect(rt *rapid.T) error {
 // agree compares what was deleted. What is done meanwhile may name more in the store than in the model: a change that fails names what it looked
 // at, as far as it came. That is deleted by a collection behind it, and then both agree. A dry run tells nothing of what is named meanwhile.
 func (m *meanwhile) agree(c *chainstore.Collection, got, want chainstore.Collected) error {
-	if c.DryRun && len(m.did) > 0 || got == want {
+	if m.deleted || c.DryRun && len(m.did) > 0 || got == want {
 		return nil
 	}
 	for _, id := range m.ids {
@@ -115,6 +123,10 @@ type meanwhile struct {
 	// holds says that the store is held and checked then; stays, that it is held until the collection tells that it waits for that.
 	holds, stays bool
 	release      func()
+	// deleted says that the namespace was deleted then: how much of it was collected before is another matter.
+	deleted bool
+	// erased says that something was erased then, of which chains told before.
+	erased bool
 }
 
 // collect collects in one of the two, and tells what the last report tells of what was deleted.
@@ -142,9 +154,15 @@ func (m *meanwhile) collect(s chainstore.Store, c *chainstore.Collection, does f
 // begin does it in the model.
 func (m *meanwhile) begin(rt *rapid.T) error {
 	for range roll(rt, 4, "things done") {
-		switch kind := roll(rt, 8, "done"); {
+		switch kind := roll(rt, 12, "done"); {
 		case kind == 0:
 			m.changes(m.f.change(nil, forget(m.alias(rt), anything())))
+		case kind == 9 && !m.f.skips(Deletion):
+			m.deletes()
+		case kind == 10 && !m.f.skips(Erase) && len(m.ids) > 0:
+			m.erases(rt)
+		case kind == 11 && !m.f.skips(Erase):
+			m.erasesLabels(rt)
 		case kind < 3 && !m.f.skips(Restore):
 			m.restores(m.restored(rt))
 		default:
@@ -199,6 +217,34 @@ func (m *meanwhile) restores(r *chainstore.Restored) {
 		}
 		return nil
 	})
+}
+
+// deletes deletes the namespace in the model, and later in the store.
+func (m *meanwhile) deletes() {
+	m.deleted = true
+	want := m.deleteInModel()
+	m.did = append(m.did, func() error { return m.deleteLike(want) })
+}
+
+// erases erases nodes in the model, and later in the store.
+func (m *meanwhile) erases(rt *rapid.T) {
+	m.erased = true
+	nodes := m.erasures(rt)
+	for i := range nodes {
+		m.name(byID(nodes[i].ID))
+	}
+	want, wantErr := m.model.Erase(m.f.ctx(), m.f.ns, nodes)
+	m.did = append(m.did, func() error { return m.eraseLike(nodes, want, wantErr) })
+}
+
+// erasesLabels erases labels in the model, and later in the store.
+func (m *meanwhile) erasesLabels(rt *rapid.T) {
+	names := m.someAliases(rt)
+	for _, name := range names {
+		m.name(byAlias(name))
+	}
+	want, wantErr := m.model.EraseLabels(m.f.ctx(), m.f.ns, names)
+	m.did = append(m.did, func() error { return m.eraseLabelsLike(names, want, wantErr) })
 }
 
 // name takes in a node that is there, with its ancestors.
@@ -298,6 +344,7 @@ func (p *program) restored(rt *rapid.T) *chainstore.Restored {
 // foundChain is a chain that was found in the store before a collection, and what it told then.
 type foundChain struct {
 	chainstore.Chain
+	// nil: it may tell something else by now.
 	told []string
 }
 
@@ -364,7 +411,7 @@ func (p *program) tellTheSame(found []foundChain, created []chainstore.ID) error
 			case gone && errors.Is(err, chainstore.ErrNodeNotFound):
 			case err != nil:
 				return fmt.Errorf("a chain that was found before, gone %t: %w", gone, err)
-			case told != c.told[i]:
+			case c.told != nil && told != c.told[i]:
 				return fmt.Errorf("a chain that was found before, gone %t: %s", gone, firstDifference(told, c.told[i]))
 			}
 		}
