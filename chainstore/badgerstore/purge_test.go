@@ -796,25 +796,32 @@ func mustHaveForgotten(tb testing.TB, dir string, o Options) {
 	tb.Cleanup(func() {
 		s := openAt(tb, dir, o)
 		waitPurged(tb, s)
-		rows, gone := allRows(tb, s), map[uint32]bool{}
-		for key := range rows {
-			if bytes.HasPrefix([]byte(key), layout.TableKey(layout.OwnNamespace, layout.TableGone)) {
-				number, err := layout.ParseGoneKey([]byte(key))
-				if err != nil {
-					tb.Fatal(err)
-				}
-				gone[number] = true
-			}
-		}
-		for key := range rows {
-			if gone[layout.NamespaceOf(key)] {
-				tb.Errorf("row %q is left of a namespace that was deleted, of %d", key, len(gone))
-			}
-		}
+		mustHaveNoneOfTheGone(tb, s)
 		if err := s.Close(); err != nil {
 			tb.Error(err)
 		}
 	})
+}
+
+// mustHaveNoneOfTheGone finds no row of a namespace that was deleted, and tells how many were.
+func mustHaveNoneOfTheGone(tb testing.TB, s *Store) int {
+	tb.Helper()
+	rows, gone := allRows(tb, s), map[uint32]bool{}
+	for key := range rows {
+		if bytes.HasPrefix([]byte(key), layout.TableKey(layout.OwnNamespace, layout.TableGone)) {
+			number, err := layout.ParseGoneKey([]byte(key))
+			if err != nil {
+				tb.Fatal(err)
+			}
+			gone[number] = true
+		}
+	}
+	for key := range rows {
+		if gone[layout.NamespaceOf(key)] {
+			tb.Errorf("row %q is left of a namespace that was deleted, of %d", key, len(gone))
+		}
+	}
+	return len(gone)
 }
 
 // purgeDirectory tells the child process where to write.
