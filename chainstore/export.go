@@ -57,6 +57,8 @@ func (n *ExportedNode) Size() int {
 type ExportYield struct {
 	Namespace func(*ExportedNamespace) error
 	Alias     func(*ExportedAlias) error
+	// Forgotten asks for the names that are forgotten, too, which an export of everything leaves out: what they had as labels is in the files yet.
+	Forgotten bool
 }
 
 // ExportedNamespace is a namespace without its nodes and aliases.

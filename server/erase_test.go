@@ -219,6 +219,31 @@ func TestEraseSharedRoot(t *testing.T) {
 	})
 }
 
+// labelsErased is a store that tells of which names labels were erased.
+type labelsErased struct {
+	*memstore.Store
+	of []string
+}
+
+func (s *labelsErased) EraseLabels(ctx context.Context, namespace string, names []string) (int, error) {
+	s.of = append(s.of, names...)
+	return s.Store.EraseLabels(ctx, namespace, names)
+}
+
+// TestEraseLabelsOfForgottenNames: an alias prefix takes the labels of names that are forgotten, too, which the files have yet, and of no others.
+func TestEraseLabelsOfForgottenNames(t *testing.T) {
+	s := &labelsErased{Store: memstore.New(memstore.Options{})}
+	r := newRig(t, s)
+	for _, name := range []string{"me/kept", "me/gone", "you/gone"} {
+		r.chain(name, user("a chat"))
+	}
+	for _, name := range []string{"me/gone", "you/gone"} {
+		must[*transcriptv1.DeleteAliasResponse](r)(r.DeleteAlias(r.ctx(), &transcriptv1.DeleteAliasRequest{Name: name, ForgetHistory: true}))
+	}
+	r.erased(&Erase{Selector: prefixOf("me/"), SharedRoots: transcriptv1.SharedRoots_SHARED_ROOTS_KEEP})
+	equal(r, "the names", strings.Join(s.of, " "), "me/gone me/kept")
+}
+
 // TestEraseByAliasPrefix: what heads and past states reach goes, of deleted aliases too; other chains, and other namespaces, stay.
 func TestEraseByAliasPrefix(t *testing.T) {
 	bothEngines(t, func(r *rig) {

@@ -264,7 +264,7 @@ func (s *Store) exportNamespace(ctx context.Context, v *snapshot.Snapshot, name 
 		if err != nil {
 			return err
 		}
-		if after == 0 && a.IsForgotten(now) {
+		if after == 0 && !yield.Forgotten && a.IsForgotten(now) {
 			continue
 		}
 		one.Labels, one.Revision = a.Labels, a.Revision

@@ -133,7 +133,7 @@ func TestPurge(t *testing.T) {
 	}
 }
 
-// TestPurgeOfLabels: what aliases had as labels leaves tables and logs, also of those that were deleted or labelled anew; longer names are left alone.
+// TestPurgeOfLabels: what aliases had as labels leaves tables and logs, also of those that were deleted, forgotten or labelled anew; longer names are left alone.
 func TestPurgeOfLabels(t *testing.T) {
 	for name, alone := range map[string]bool{"beside others": false, "alone": true} {
 		t.Run(name, func(t *testing.T) {
@@ -157,6 +157,8 @@ func TestPurgeOfLabels(t *testing.T) {
 			set("a", sings)
 			set("deleted", sings)
 			set("deleted", nil)
+			set("forgotten", sings)
+			changeAlias(t, s, chainstore.AliasChange{Name: "forgotten", Target: chainstore.Target{Kind: chainstore.TargetNone}, Forget: true})
 			set("anew", sings)
 			set("anew", other)
 			for _, longer := range []string{"ab", "a/b", "anew/b"} {
@@ -167,7 +169,7 @@ func TestPurgeOfLabels(t *testing.T) {
 			}
 			set("a", other)
 			set("a", sings)
-			had, err := s.EraseLabels(t.Context(), testNamespace, []string{"a", "deleted", "anew", "never", "a"})
+			had, err := s.EraseLabels(t.Context(), testNamespace, []string{"a", "deleted", "forgotten", "anew", "never", "a"})
 			if err != nil || had != 2 {
 				t.Fatalf("%d had labels, %v", had, err)
 			}

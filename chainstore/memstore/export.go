@@ -86,7 +86,7 @@ func (s *Store) ExportAliases(
 		}
 		for _, alias := range slices.Sorted(maps.Keys(ns.aliases)) {
 			a := ns.aliases[alias]
-			if a.changed <= after || after == 0 && a.forgotten(s.millis()) {
+			if a.changed <= after || after == 0 && !yield.Forgotten && a.forgotten(s.millis()) {
 				continue
 			}
 			if err := yield.Alias(&chainstore.ExportedAlias{Name: alias, Labels: maps.Clone(a.labels), Revision: a.revision, States: a.exported(s.millis())}); err != nil {

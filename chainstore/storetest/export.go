@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 )
@@ -13,6 +15,7 @@ func exportChecks() []check {
 		{Export, "Nodes", exportedNodes},
 		{Export, "Spans", exportedSpans},
 		{Export, "Aliases", exportedAliases},
+		{Export, "ForgottenNames", exportedForgotten},
 		{Export, "AmidWrites", exportedAmidWrites},
 	}
 }
@@ -147,6 +150,33 @@ func exportedAliases(f *fixture) {
 		equal(f, "the namespaces", spaces, 1)
 		slices.Sort(names)
 		equal(f, "the aliases", fmt.Sprint(names), "["+want+"]")
+	}
+}
+
+// exportedForgotten: who asks for them is given names that are forgotten, whether by a change or by time, as their deletion alone.
+func exportedForgotten(f *fixture) {
+	id := f.put(root(user("u")))
+	f.commit(nil, point("a", id, anything()), point("b", id, anything()), point("c", id, anything()))
+	f.commit(nil, remove("b", anything()))
+	f.clock.Advance(time.Duration(chainstore.MaxHistoryAge+1) * time.Millisecond)
+	f.commit(nil, remove("c", anything()))
+	f.commit(nil, forget("c", anything()))
+	for asked, want := range map[bool]string{false: "a", true: "a b c"} {
+		var names []string
+		_, err := f.store.ExportAliases(f.ctx(), 0, func(n string) bool { return n == f.ns }, chainstore.ExportYield{
+			Forgotten: asked,
+			Namespace: func(*chainstore.ExportedNamespace) error { return nil },
+			Alias: func(a *chainstore.ExportedAlias) error {
+				names = append(names, a.Name)
+				if a.Name != "a" {
+					equal(f, "the states of "+a.Name, len(a.States), 1)
+					equal(f, "that "+a.Name+" is deleted", a.States[0].Deleted && len(a.Labels) == 0, true)
+				}
+				return nil
+			},
+		})
+		f.ok(err)
+		equal(f, fmt.Sprintf("the aliases, asked for the forgotten ones: %t", asked), strings.Join(names, " "), want)
 	}
 }
 

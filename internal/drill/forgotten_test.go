@@ -38,7 +38,7 @@ type person struct {
 
 // kinds are the places in which canaries are.
 func kinds() []string {
-	return []string{"system", "text", "arguments", "result", "metadata", "variable", "attribute", "reply", "summary", "label", "chunk"}
+	return []string{"system", "text", "arguments", "result", "metadata", "variable", "attribute", "reply", "summary", "label", "label of a forgotten name", "chunk"}
 }
 
 func (p *person) word(kind string) string { return p.canary + " in " + kind }
@@ -91,6 +91,12 @@ func (p *person) said(t *testing.T, c *client.Client) {
 	head = say(head, client.User(fmt.Sprintf("%s %x", p.word("chunk"), large)))
 	head = say(head, client.Assistant(p.word("reply")))
 	labels := map[string]string{"name": p.word("label")}
+	if _, err := c.SetAliases(t.Context(), client.AliasMove{Name: p.prefix + "gone", Target: client.ByID(fork), Labels: map[string]string{"name": p.word("label of a forgotten name")}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.ForgetAlias(t.Context(), p.prefix+"gone", client.Condition{}); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := c.SetAliases(t.Context(),
 		client.AliasMove{Name: p.prefix + "chat", Target: client.ByID(head), Labels: labels},
 		client.AliasMove{Name: p.prefix + "fork", Target: client.ByID(fork), Labels: labels},

@@ -88,10 +88,11 @@ func (r *run) byID(ctx context.Context) error {
 	return nil
 }
 
-// byPrefix selects what aliases reach, and did in their history.
+// byPrefix selects what aliases reach, and did in their history. Of names that are forgotten there are labels of before in the files.
 func (r *run) byPrefix(ctx context.Context) error {
 	heads := map[chainstore.ID]bool{}
 	_, err := r.Store.ExportAliases(ctx, 0, func(name string) bool { return name == r.Namespace }, chainstore.ExportYield{
+		Forgotten: true,
 		Namespace: func(*chainstore.ExportedNamespace) error { return nil },
 		Alias: func(a *chainstore.ExportedAlias) error {
 			if strings.HasPrefix(a.Name, r.Prefix) {
