@@ -123,6 +123,7 @@ func newCrowdOver(t *testing.T, most int64, over line) *crowd {
 		t.Fatal(err)
 	}
 	c.TranscriptServiceClient = transcriptv1.NewTranscriptServiceClient(c.conn)
+	CollectsBeside(t, c.server)
 	t.Cleanup(func() {
 		_ = c.conn.Close()
 		c.running.Wait()

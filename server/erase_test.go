@@ -113,7 +113,7 @@ func (r *rig) erased(req *Erase) *erasing {
 // eraseOne puts a root and erases it.
 func (r *rig) eraseOne(namespace, said string) string {
 	r.Helper()
-	id := must[*transcriptv1.PutNodeResponse](r)(r.PutNode(r.ctx(), &PutNode{Namespace: namespace, Messages: []*Message{user(said)}, Salt: salted('e')})).NodeId
+	id := must[*transcriptv1.PutNodeResponse](r)(r.PutNode(r.ctx(), &PutNode{Namespace: namespace, Messages: []*Message{user(said)}, Salt: salted('e'), Aliases: []*Update{{Name: "erased"}}})).NodeId
 	must[*erasing](r)(r.erasingCall(&Erase{Namespace: namespace, Selector: theNodes(id)}))
 	return id
 }

@@ -105,6 +105,7 @@ func serveGuarded(t *testing.T, server *Server, guard *strict) *guardedServer {
 	}
 	g.conn = serve(t, g.grpc)
 	g.via = g.conn
+	CollectsBeside(t, server)
 	return g
 }
 

@@ -82,7 +82,9 @@ func TestATenantWhoseRequestsStall(t *testing.T) {
 // TestATenantWhoseChecksTakeLong: one principal's calls of Verify, which take as long as it likes, leave places for another's.
 func TestATenantWhoseChecksTakeLong(t *testing.T) {
 	g, _ := twoTenants(t)
-	if _, err := transcriptv1.NewTranscriptServiceClient(g.conn).PutNode(as(t, "one"), text(100_000)); err != nil {
+	kept := text(100_000)
+	kept.Aliases = []*transcriptv1.AliasUpdate{{Name: "kept"}}
+	if _, err := transcriptv1.NewTranscriptServiceClient(g.conn).PutNode(as(t, "one"), kept); err != nil {
 		t.Fatal(err)
 	}
 	long, leave := context.WithCancel(as(t, "one"))

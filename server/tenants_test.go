@@ -64,6 +64,7 @@ func newTenants(t *testing.T) *tenants {
 	t.Helper()
 	at := time.Now()
 	s := testserver.StartWith(t, memstore.New(memstore.Options{}), server.Config{Authenticator: named{}, Now: func() time.Time { return at }})
+	server.CollectsBeside(t, s.Server)
 	w := &tenants{ours: tenant(t, s, "ours"), theirs: tenant(t, s, theirNamespace), grpc: s.GRPC, secrets: map[string]string{}}
 	w.heads[0], _ = w.ours.settle("mine", "we")
 	head, ids := w.theirs.settle(canary, canary)
@@ -122,7 +123,9 @@ func (r *rig) settle(folder, mark string) (head string, ids []string) {
 	whole.Metadata[0].Key, whole.Metadata[1].Key = "var/"+mark, mark
 	whole.Aliases[0].Labels.Entries = map[string]string{mark: mark}
 	ids = append(ids, must[*transcriptv1.PutNodeResponse](r)(r.PutNode(r.ctx(), whole)).NodeId)
-	ids = append(ids, r.put(ids[0], user(say("fork"))), r.put(ids[0], user(say("another fork"))))
+	for _, fork := range []string{"fork", "another fork"} { // under aliases, so that no collection takes them
+		ids = append(ids, must[*transcriptv1.PutNodeResponse](r)(r.PutNode(r.ctx(), &PutNode{Parent: byID(ids[0]), Messages: []*Message{user(say(fork))}, Aliases: []*Update{{Name: folder + "/" + fork}}})).NodeId)
+	}
 	r.point(folder+"/gone", ids[3])
 	must[*transcriptv1.DeleteAliasResponse](r)(r.DeleteAlias(r.ctx(), &transcriptv1.DeleteAliasRequest{Name: folder + "/gone"}))
 	r.point(folder+"/short", ids[6])
