@@ -20,21 +20,23 @@ func retentionChecks() []Check {
 func retentionRules(p *probe) {
 	namespace := p.other + "-rules"
 	day := durationpb.New(24 * time.Hour)
-	rules := []*transcriptv1.RetentionRule{{Ttl: day}, {AliasPrefix: "a/", LegalHold: true}, {AliasPrefix: "a/b", Ttl: day}}
+	rules := []*transcriptv1.RetentionRule{{Ttl: day}, {AliasPrefix: "a/", LegalHold: true}, {AliasPrefix: "a/b", Ttl: day}, {AliasPrefix: "a/c", Ttl: &durationpb.Duration{}}}
 	set := func(rules ...*transcriptv1.RetentionRule) (*transcriptv1.SetNamespaceResponse, error) {
 		return p.admin.SetNamespace(p.ctx, &transcriptv1.SetNamespaceRequest{Namespace: namespace, Settings: &transcriptv1.NamespaceSettings{Retention: rules}})
 	}
-	for _, given := range [][]*transcriptv1.RetentionRule{rules, {rules[2], rules[0], rules[1]}} {
+	for _, given := range [][]*transcriptv1.RetentionRule{rules, {rules[3], rules[2], rules[0], rules[1]}} {
 		r, err := set(given...)
 		p.ok(err, "SetNamespace")
 		is(p, "the revision", r.GetRevision(), 1)
 		p.same("the settings", p.stats(namespace).GetSettings(), &transcriptv1.NamespaceSettings{Retention: rules})
 	}
-	for _, ttl := range []*durationpb.Duration{{}, {Seconds: 59}, {Seconds: 60, Nanos: 1}, {Seconds: -60}, {Seconds: 36525*24*3600 + 1}} {
+	for _, ttl := range []*durationpb.Duration{{Nanos: 1}, {Seconds: 59}, {Seconds: 60, Nanos: 1}, {Seconds: -60}, {Seconds: 36525*24*3600 + 1}} {
 		_, err := set(rules[1], &transcriptv1.RetentionRule{Ttl: ttl})
 		p.refused(err, "INVALID_FIELD", "settings.retention[1].ttl")
 	}
-	_, err := set(rules[1], rules[1])
+	_, err := set(rules[1], &transcriptv1.RetentionRule{AliasPrefix: "b"})
+	p.refused(err, "INVALID_FIELD", "settings.retention[1]")
+	_, err = set(rules[1], rules[1])
 	p.refused(err, "INVALID_FIELD", "settings.retention[1].alias_prefix")
 	is(p, "the revision after what was refused", p.stats(namespace).GetSettingsRevision(), 1)
 	p.settle(namespace, &transcriptv1.NamespaceSettings{})

@@ -31,7 +31,8 @@ func TestBadRetention(t *testing.T) {
 		{"settings.retention[0].ttl", "INVALID_FIELD", []*transcriptv1.RetentionRule{expiring("", time.Minute+1)}},
 		{"settings.retention[0].ttl", "INVALID_FIELD", []*transcriptv1.RetentionRule{{Ttl: &durationpb.Duration{Seconds: 36525*24*3600 + 1}}}},
 		{"settings.retention[0].ttl", "INVALID_FIELD", []*transcriptv1.RetentionRule{{Ttl: &durationpb.Duration{Seconds: 1 << 60}}}},
-		{"settings.retention[0].ttl", "INVALID_FIELD", []*transcriptv1.RetentionRule{{Ttl: &durationpb.Duration{}}}},
+		{"settings.retention[0].ttl", "INVALID_FIELD", []*transcriptv1.RetentionRule{{Ttl: &durationpb.Duration{Nanos: 1}}}},
+		{"settings.retention[0]", "INVALID_FIELD", []*transcriptv1.RetentionRule{{AliasPrefix: "a"}}},
 	} {
 		_, err := tenants.admin.SetNamespace(t.Context(), &transcriptv1.SetNamespaceRequest{Settings: &transcriptv1.NamespaceSettings{Retention: c.rules}})
 		if st, info := statusOf(t, err); st.Code() != codes.InvalidArgument || info.Reason != c.reason || !violates(st, c.field) {

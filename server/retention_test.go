@@ -74,7 +74,7 @@ func TestAliasesExpire(t *testing.T) {
 			heads[name] = r.chain(name, user(name), assistant("yes"))[1]
 		}
 		must[*transcriptv1.DeleteAliasResponse](r.rig)(r.DeleteAlias(r.ctx(), &transcriptv1.DeleteAliasRequest{Name: "tmp/gone"}))
-		set := r.retain(expires("tmp/long/", 100*time.Hour), expires("tmp/", time.Hour), &transcriptv1.RetentionRule{AliasPrefix: "tmp/keep/"})
+		set := r.retain(expires("tmp/long/", 100*time.Hour), expires("tmp/", time.Hour), expires("tmp/keep/", 0))
 		equal(r.rig, "the first rule, sorted", set.Settings.Retention[0].AliasPrefix, "tmp/")
 
 		r.ahead.Store(int64(30 * time.Minute))
@@ -99,6 +99,8 @@ func TestAliasesExpire(t *testing.T) {
 		equal(r.rig, "the number of nodes deleted under a hold", told.Nodes, 0)
 		equal(r.rig, "the namespaces held", told.NamespacesHeld, 1)
 		equal(r.rig, "the aliases left", fmt.Sprint(r.names()), "[chat]")
+		r.retain(expires("", time.Hour))
+		equal(r.rig, "the number of aliases that expired once the hold was lifted", r.collectsNow(false).AliasesExpired, 1)
 		r.clean("")
 	})
 }

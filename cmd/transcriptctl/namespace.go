@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -48,9 +49,9 @@ type namespaceSetCommand struct {
 	MaxNodes   *int64           `placeholder:"N" help:"At most N nodes; 0: no limit."`
 	MaxBytes   *bytecount.Count `placeholder:"SIZE" help:"At most SIZE of messages, in bytes or as 64KiB, 500MiB, 1GiB, 2TiB; 0: no limit."`
 	MaxAliases *int64           `placeholder:"N" help:"At most N aliases; 0: no limit."`
-	TTL        []string         `name:"ttl" sep:"none" placeholder:"PREFIX=DURATION" help:"Aliases that begin with PREFIX, which may be empty, expire so long after they were last moved: 36h, 30d or 2w; 0: they stay. May be repeated."`
+	TTL        []string         `name:"ttl" sep:"none" placeholder:"PREFIX=DURATION" help:"Aliases that begin with PREFIX, which may be empty, expire so long after they were last moved: 36h, 30d or 2w; 0: they stay, whatever a shorter prefix says. May be repeated."`
 	Hold       []string         `sep:"none" placeholder:"PREFIX" help:"A legal hold on the aliases that begin with PREFIX, which may be empty: nothing that they reach is deleted. May be repeated."`
-	Release    []string         `sep:"none" placeholder:"PREFIX" help:"Lift the legal hold on this PREFIX; may be repeated."`
+	Release    []string         `sep:"none" placeholder:"PREFIX" help:"Lift the legal hold on this PREFIX, which has one; may be repeated."`
 	Revision   *int64           `placeholder:"N" help:"Only if the settings have this revision, which 'transcriptctl stats' tells; 0: if they were never set."`
 }
 
@@ -80,14 +81,17 @@ func (c *namespaceSetCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	return s.setNamespace(ctx, c.Name, c.Revision, func(now *transcriptv1.NamespaceSettings) *transcriptv1.NamespaceSettings {
+	return s.setNamespace(ctx, c.Name, c.Revision, func(now *transcriptv1.NamespaceSettings) (*transcriptv1.NamespaceSettings, error) {
 		settings := &transcriptv1.NamespaceSettings{}
 		if noQuotas {
 			settings.MaxNodes, settings.MaxMessageBytes, settings.MaxAliases = now.GetMaxNodes(), now.GetMaxMessageBytes(), now.GetMaxAliases()
 		}
 		c.quotas(settings)
+		if err := c.releases(now.GetRetention()); err != nil {
+			return nil, err
+		}
 		settings.Retention = c.rules(now.GetRetention(), ttls)
-		return settings
+		return settings, nil
 	})
 }
 
@@ -121,7 +125,32 @@ func parseTTL(text string) (time.Duration, bool) {
 	return ttl, err == nil && ttl >= 0
 }
 
-// rules are those that are there with what was given changed; one that says nothing is none, unless a shorter prefix has a ttl.
+// releases refuses to lift a hold that is not there.
+func (c *namespaceSetCommand) releases(now []*transcriptv1.RetentionRule) error {
+	var held []string
+	for _, r := range now {
+		if r.GetLegalHold() {
+			held = append(held, r.GetAliasPrefix())
+		}
+	}
+	for _, prefix := range c.Release {
+		if !slices.Contains(held, prefix) {
+			return usagef("--release: there is no legal hold on the prefix %q; there are holds on: %s", prefix, cmp.Or(quoted(held), "none"))
+		}
+	}
+	return nil
+}
+
+// quoted are texts in quotes.
+func quoted(texts []string) string {
+	list := make([]string, len(texts))
+	for i, text := range texts {
+		list[i] = strconv.Quote(text)
+	}
+	return strings.Join(list, ", ")
+}
+
+// rules are those that are there with what was given changed; one that says nothing is none. A ttl of 0 says something where a shorter prefix has another.
 func (c *namespaceSetCommand) rules(now []*transcriptv1.RetentionRule, ttls map[string]time.Duration) (rules []*transcriptv1.RetentionRule) {
 	byPrefix := map[string]*transcriptv1.RetentionRule{}
 	of := func(prefix string) *transcriptv1.RetentionRule {
@@ -134,9 +163,7 @@ func (c *namespaceSetCommand) rules(now []*transcriptv1.RetentionRule, ttls map[
 		byPrefix[r.GetAliasPrefix()] = r
 	}
 	for prefix, ttl := range ttls {
-		if of(prefix).Ttl = nil; ttl > 0 {
-			of(prefix).Ttl = durationpb.New(ttl)
-		}
+		of(prefix).Ttl = durationpb.New(ttl)
 	}
 	for _, prefix := range c.Hold {
 		of(prefix).LegalHold = true
@@ -149,7 +176,10 @@ func (c *namespaceSetCommand) rules(now []*transcriptv1.RetentionRule, ttls map[
 		within := slices.ContainsFunc(rules, func(outer *transcriptv1.RetentionRule) bool {
 			return outer.Ttl != nil && strings.HasPrefix(prefix, outer.AliasPrefix)
 		})
-		if r.Ttl != nil || r.LegalHold || within {
+		if !within && r.GetTtl().AsDuration() == 0 {
+			r.Ttl = nil
+		}
+		if r.Ttl != nil || r.LegalHold {
 			rules = append(rules, r)
 		}
 	}
@@ -170,7 +200,7 @@ func (c *namespaceSetCommand) quotas(settings *transcriptv1.NamespaceSettings) {
 // setNamespace changes the settings of a namespace, whichever the session's is, as they are by then; of another revision than the one given, those
 // that have none.
 func (s *session) setNamespace(
-	ctx context.Context, name string, revision *int64, change func(*transcriptv1.NamespaceSettings) *transcriptv1.NamespaceSettings,
+	ctx context.Context, name string, revision *int64, change func(*transcriptv1.NamespaceSettings) (*transcriptv1.NamespaceSettings, error),
 ) (err error) {
 	s.flags.Namespace = name
 	there, err := s.dial()
@@ -185,7 +215,11 @@ func (s *session) setNamespace(
 	if revision == nil {
 		revision = new(before.GetSettingsRevision()) // what others change meanwhile is not undone
 	}
-	reply, err := there.SetNamespace(ctx, change(before.GetSettings()), revision)
+	settings, err := change(before.GetSettings())
+	if err != nil {
+		return err
+	}
+	reply, err := there.SetNamespace(ctx, settings, revision)
 	if err != nil {
 		return err
 	}
@@ -208,10 +242,10 @@ func ruleRows(rules []*transcriptv1.RetentionRule) (rows [][2]string) {
 		if r.GetLegalHold() {
 			does = append(does, "legal hold")
 		}
-		switch {
+		switch ttl := r.GetTtl().AsDuration(); {
+		case ttl > 0:
+			does = append(does, "expire after "+wholeDays(ttl))
 		case r.GetTtl() != nil:
-			does = append(does, "expire after "+r.Ttl.AsDuration().String())
-		case !r.GetLegalHold():
 			does = append(does, "stay")
 		}
 		which := "every alias: "
@@ -221,6 +255,15 @@ func ruleRows(rules []*transcriptv1.RetentionRule) (rows [][2]string) {
 		rows = append(rows, [2]string{"retention", which + strings.Join(does, ", ")})
 	}
 	return rows
+}
+
+// wholeDays is a duration in days, where it is some.
+func wholeDays(d time.Duration) string {
+	const day = 24 * time.Hour
+	if d >= day && d%day == 0 {
+		return decimal(int64(d/day)) + "d"
+	}
+	return d.String()
 }
 
 type namespaceDeleteCommand struct {

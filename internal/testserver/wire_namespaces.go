@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -69,7 +70,7 @@ func settingsNow(s *transcriptv1.NamespaceSettings, revision int64) chainstore.S
 func wireSettings(s *chainstore.Settings) *transcriptv1.NamespaceSettings {
 	out := &transcriptv1.NamespaceSettings{MaxNodes: s.MaxNodes, MaxMessageBytes: s.MaxMessageBytes, MaxAliases: s.MaxAliases}
 	if s.Retention != "" {
-		out.Retention = []*transcriptv1.RetentionRule{{AliasPrefix: s.Retention}}
+		out.Retention = []*transcriptv1.RetentionRule{{AliasPrefix: s.Retention, Ttl: &durationpb.Duration{}}}
 	}
 	return out
 }

@@ -468,15 +468,16 @@ func (x *NamespaceSettings) GetRetention() []*RetentionRule {
 
 // What is to become of the aliases that begin with a prefix.
 //
-// An alias goes by the rule with the longest prefix that it begins with, and is held if any rule that holds has a
-// prefix of it.
+// An alias goes by the rule that has a ttl and the longest prefix that it begins with, and is held if any rule that
+// holds has a prefix of it. A rule has a ttl, or holds, or both.
 type RetentionRule struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The prefix: 0 to 512 bytes. Empty: every alias of the namespace.
 	AliasPrefix string `protobuf:"bytes,1,opt,name=alias_prefix,json=aliasPrefix,proto3" json:"alias_prefix,omitempty"`
 	// How long an alias stays after it was set, or last moved to another node, 1 minute to 100 years in whole seconds.
 	// Labels do not count. The next collection of the namespace deletes it after that, with its history, and forgets a
-	// deleted alias that long after its deletion. What only it kept is collected behind it, by the grace. Absent: it stays.
+	// deleted alias that long after its deletion. What only it kept is collected behind it, by the grace. 0: it stays,
+	// whatever a rule with a shorter prefix says. Absent: the rule says nothing of that.
 	Ttl *durationpb.Duration `protobuf:"bytes,2,opt,name=ttl,proto3" json:"ttl,omitempty"`
 	// Whether a legal hold is on it: nothing that it reaches goes. LEGAL_HOLD refuses to delete such an alias with its
 	// history, to erase a node that its head or a past state of it reaches, and to delete the namespace; it does not

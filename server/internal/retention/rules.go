@@ -57,9 +57,12 @@ func encode(field string, rules Rules) (string, error) {
 		}
 		prefixes[r.GetAliasPrefix()] = true
 		if r.GetTtl() != nil {
-			if d := r.Ttl.AsDuration(); r.Ttl.CheckValid() != nil || d < minTTL || d > maxTTL || r.Ttl.Nanos != 0 {
-				return "", wire.InvalidField(field+".ttl", fmt.Sprintf("must be from %d to %d seconds, in whole seconds, or absent", minTTL/time.Second, maxTTL/time.Second))
+			if d := r.Ttl.AsDuration(); r.Ttl.CheckValid() != nil || d != 0 && d < minTTL || d > maxTTL || r.Ttl.Nanos != 0 {
+				return "", wire.InvalidField(field+".ttl", fmt.Sprintf(
+					"must be from %d to %d seconds, in whole seconds, 0 for ever, or absent", minTTL/time.Second, maxTTL/time.Second))
 			}
+		} else if !r.GetLegalHold() {
+			return "", wire.InvalidField(field, "must have a ttl or legal_hold: leave out a rule that has neither")
 		}
 	}
 	if len(rules) == 0 {
@@ -110,21 +113,22 @@ func (r Rules) Holds(name string) bool {
 
 // ttl is how long an alias stays; 0: it does not expire.
 func (r Rules) ttl(name string) time.Duration {
-	var longest *transcriptv1.RetentionRule
+	var ttl time.Duration
 	for _, rule := range r {
-		if rule.LegalHold && strings.HasPrefix(name, rule.AliasPrefix) {
+		switch {
+		case !strings.HasPrefix(name, rule.AliasPrefix):
+		case rule.LegalHold:
 			return 0
-		}
-		if strings.HasPrefix(name, rule.AliasPrefix) { // a longer prefix comes behind
-			longest = rule
+		case rule.Ttl != nil: // a longer prefix comes behind
+			ttl = rule.Ttl.AsDuration()
 		}
 	}
-	return longest.GetTtl().AsDuration()
+	return ttl
 }
 
 // expiring are the prefixes of all aliases that may expire; none begins with another.
 func (r Rules) expiring() (prefixes []string) {
-	return r.prefixes(func(rule *transcriptv1.RetentionRule) bool { return rule.Ttl != nil })
+	return r.prefixes(func(rule *transcriptv1.RetentionRule) bool { return rule.GetTtl().AsDuration() > 0 })
 }
 
 // holding are the prefixes of all aliases that are held, likewise.

@@ -158,8 +158,8 @@ export const NamespaceSettingsSchema: GenMessage<NamespaceSettings> = /*@__PURE_
 /**
  * What is to become of the aliases that begin with a prefix.
  *
- * An alias goes by the rule with the longest prefix that it begins with, and is held if any rule that holds has a
- * prefix of it.
+ * An alias goes by the rule that has a ttl and the longest prefix that it begins with, and is held if any rule that
+ * holds has a prefix of it. A rule has a ttl, or holds, or both.
  *
  * @generated from message transcript.v1.RetentionRule
  */
@@ -174,7 +174,8 @@ export type RetentionRule = Message<"transcript.v1.RetentionRule"> & {
   /**
    * How long an alias stays after it was set, or last moved to another node, 1 minute to 100 years in whole seconds.
    * Labels do not count. The next collection of the namespace deletes it after that, with its history, and forgets a
-   * deleted alias that long after its deletion. What only it kept is collected behind it, by the grace. Absent: it stays.
+   * deleted alias that long after its deletion. What only it kept is collected behind it, by the grace. 0: it stays,
+   * whatever a rule with a shorter prefix says. Absent: the rule says nothing of that.
    *
    * @generated from field: google.protobuf.Duration ttl = 2;
    */
