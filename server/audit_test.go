@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -238,6 +239,13 @@ func TestAuditTellsOfCalls(t *testing.T) {
 	expect(toldCall{Principal: "operator", Method: "Verify", Scope: "store", Code: "OK"})
 
 	quotas := &transcriptv1.SetNamespaceRequest{Namespace: "acme", Settings: &transcriptv1.NamespaceSettings{MaxNodes: 1}}
+	must(a.admin.SetNamespace(a.as("admin"), quotas))
+	expect(toldCall{Principal: "admin", Method: "SetNamespace", Namespace: "acme", Code: "OK"})
+	held := &transcriptv1.NamespaceSettings{MaxNodes: 1, Retention: []*transcriptv1.RetentionRule{
+		{AliasPrefix: "planted/held", LegalHold: true}, {AliasPrefix: "planted/ttl", Ttl: durationpb.New(time.Hour)},
+	}}
+	must(a.admin.SetNamespace(a.as("admin"), &transcriptv1.SetNamespaceRequest{Namespace: "acme", Settings: held}))
+	expect(toldCall{Principal: "admin", Method: "SetNamespace", Namespace: "acme", Code: "OK", AliasCount: 1})
 	must(a.admin.SetNamespace(a.as("admin"), quotas))
 	expect(toldCall{Principal: "admin", Method: "SetNamespace", Namespace: "acme", Code: "OK"})
 	mustNot(codes.PermissionDenied)(a.admin.SetNamespace(a.as("writer"), quotas))

@@ -147,6 +147,8 @@ func hintFor(e *client.Error) string {
 		return "The server cannot tell callers apart until its file of principals, or the keys of JWTs, can be read; its log has the cause."
 	case client.ErrAuditUnavailable:
 		return "Nothing was changed. The server must be able to write its audit; its log has the cause."
+	case client.ErrLegalHold:
+		return "'transcriptctl stats' lists the holds of a namespace. Who has the roles admin and operate lifts one with 'transcriptctl namespace set NAME --release PREFIX'."
 	case client.ErrSharedRoot:
 		return "Nothing was erased. Give --shared keep to leave such roots alone, or --shared erase to erase them for everybody who begins with the same words."
 	case client.ErrQuotaExceeded:
@@ -167,8 +169,9 @@ func hintFor(e *client.Error) string {
 		return "Give a token that is known there and has not expired, with --token-file or TRANSCRIPTCTL_TOKEN, or a client certificate with " +
 			"--cert and --key; or name a context that has them, with --context."
 	case codes.PermissionDenied:
-		return "To read, a principal needs the role read on the --namespace; to write, append; for stats and verify, operate; for namespace set, admin; " +
-			"for backup create, backup (with --all on *); for restore, read, append and admin on each namespace that is restored to. " +
+		return "To read, a principal needs the role read on the --namespace; to write, append; for stats and verify, operate; for namespace set, admin and operate; for collect, admin; " +
+			"for erase, erase, and read where it is given an alias; for alias delete --forget-history, append and erase; for namespace delete, admin and erase; for receipt, read; " +
+			"for backup create, backup (with --all on *); for restore, read, append and admin on each namespace that is restored to, and erase where something was erased. " +
 			"Is it another --namespace, --token-file or --context? Grants are in the server's file of principals."
 	case codes.Unimplemented:
 		return "Is that a transcriptd? Then it is older than this transcriptctl."

@@ -58,6 +58,18 @@ func describe(r *audit.Record, req, made any) {
 		for _, a := range req.GetAliases() {
 			named(r, a.GetName())
 		}
+		holding(r, req.GetArchived().GetSettings())
+	case *transcriptv1.SetNamespaceRequest:
+		holding(r, req.GetSettings())
+	}
+}
+
+// holding names the prefixes with a legal hold.
+func holding(r *audit.Record, s *transcriptv1.NamespaceSettings) {
+	for _, rule := range s.GetRetention() {
+		if rule.GetLegalHold() {
+			named(r, rule.GetAliasPrefix())
+		}
 	}
 }
 
