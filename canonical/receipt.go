@@ -42,4 +42,24 @@ func CheckReceipt(signed *transcriptv1.SignedReceipt) (*transcriptv1.ErasureRece
 	return receipt, nil
 }
 
+// ParseReceipt reads a receipt as stores keep it: a SignedReceipt, serialised, of at most MaxReceiptBytes, of a node with an id and a time from 1970 to 9999. Whose
+// signature it has it does not tell: it may be another store's. The error is a FieldError without a path.
+func ParseReceipt(kept []byte) (*transcriptv1.ErasureReceipt, error) {
+	signed, receipt := &transcriptv1.SignedReceipt{}, &transcriptv1.ErasureReceipt{}
+	switch {
+	case len(kept) == 0:
+		return nil, invalid("", "must not be empty")
+	case len(kept) > MaxReceiptBytes:
+		return nil, overLimit("", fmt.Sprintf("must be at most %d bytes", MaxReceiptBytes))
+	case proto.Unmarshal(kept, signed) != nil || proto.Unmarshal(signed.GetReceipt(), receipt) != nil:
+		return nil, malformed("", "must be a SignedReceipt with an ErasureReceipt in it")
+	case len(receipt.GetNodeId()) != 32:
+		return nil, invalid("", "must have a node_id of 32 bytes")
+	}
+	if at := receipt.GetErasedAt(); !at.IsValid() || at.GetSeconds() < 0 || at.GetSeconds() >= 253402300800 {
+		return nil, invalid("", "must have an erased_at from 1970 to 9999")
+	}
+	return receipt, nil
+}
+
 func signedPart(receipt []byte) []byte { return append([]byte(receiptDomain), receipt...) }

@@ -108,11 +108,21 @@ func (n *Stored) erased(e *transcriptv1.ArchivedErasure) *FieldError {
 }
 
 // EraseArchived is what is left of a node of an archive once all its messages are erased. Of its notes stays what the notes of an erased node have. One that
-// was erased already stays as it is. The error is that of CheckArchived.
+// was erased already with the same receipt stays as it is; with another one, of a compaction node the messages that were left are erased, too. The error is that of CheckArchived.
 func EraseArchived(n *transcriptv1.ArchivedNode, receipt []byte) (*transcriptv1.ArchivedNode, error) {
 	was, err := CheckArchived(n)
-	if err != nil || was.Erased != nil {
+	switch {
+	case err != nil || was.Erased != nil && string(n.GetErasure().GetReceipt()) == string(receipt):
 		return n, err
+	case was.Erased != nil:
+		out := proto.CloneOf(n)
+		out.Payload, out.Erasure.Receipt = EncodePayload(Erased(was.Messages)), receipt
+		for i, f := range was.Facts {
+			if f.Was == 0 {
+				out.Erasure.MessageBytes[i] = int32(f.Length)
+			}
+		}
+		return out, nil
 	}
 	out := &transcriptv1.ArchivedNode{
 		Envelope: n.GetEnvelope(), Payload: EncodePayload(Erased(was.Messages)), FirstPutAt: n.GetFirstPutAt(), Copies: n.GetCopies(),

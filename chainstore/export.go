@@ -23,6 +23,9 @@ type Exporter interface {
 	// them, until they have so many bytes. A page goes on behind the cursor of the one before; nil: it is the first. It may be short, or empty, where
 	// ExportReach rows were passed over. next is nil where no node is left. The caller may keep what is returned. Errors: ErrCorrupt, ErrBadCursor.
 	ExportNodes(ctx context.Context, namespace string, span ExportSpan, cursor []byte, bytes int) (nodes []ExportedNode, next []byte, err error)
+	// ExportReceipts returns a page of the receipts that were written in a span, of nodes that were erased and are not there: those of others are theirs, in ExportNodes.
+	// It is otherwise as ExportNodes is.
+	ExportReceipts(ctx context.Context, namespace string, span ExportSpan, cursor []byte, bytes int) (receipts []KeptReceipt, next []byte, err error)
 	// ExportAliases yields, as of one state of the store, whose point it returns, the namespaces that are wanted, and behind each its
 	// aliases that were set or deleted after a point, deleted ones too; those that are forgotten, but for point 0, which whoever has
 	// the aliases of that point does not know. yield must not wait for anybody, nor ask the store.
@@ -47,6 +50,15 @@ type ExportedNode struct {
 	// Receipt is that of a node that was erased.
 	Receipt []byte
 }
+
+// KeptReceipt is that of a node that was erased, and is not there.
+type KeptReceipt struct {
+	ID    ID
+	Bytes []byte
+}
+
+// Size is about how many bytes it has in memory.
+func (r *KeptReceipt) Size() int { return len(r.Bytes) + 64 }
 
 // Size is about how many bytes it has in memory.
 func (n *ExportedNode) Size() int {

@@ -12,8 +12,9 @@ type Restorer interface {
 	// Restore sets settings and aliases, with their histories and revisions, as they were exported, in a durable transaction as Commit does,
 	// and returns how many aliases it set. An alias, and the settings, go forward alone: an alias whose present state is of the past of the
 	// exported one, and settings with a lower revision, are replaced, and what is there as it was exported stays. The floor of revisions is at least that of the export. Quotas are not judged: what was there
-	// may be there again. Errors: ErrNodeNotFound in a MissingError, whose Index is that of the alias; ErrSettingsChanged; ConflictError with
-	// the kind HeadIs; ErrBadExport; those of Commit from ErrTooLarge on.
+	// may be there again. Receipts are kept as if their nodes had been erased here and then collected; that of a node which has one stays. Errors: ErrNodeNotFound in a MissingError,
+	// whose Index is that of the alias; ErrNotErased in one, whose Index is that of the receipt of a node that is there with its content; ErrTooLarge, also for more than MaxErased receipts; ErrSettingsChanged;
+	// ConflictError with the kind HeadIs; ErrBadExport; those of Commit from ErrTooLarge on.
 	Restore(ctx context.Context, namespace string, r *Restored) (set int, err error)
 }
 
@@ -24,6 +25,8 @@ type Restored struct {
 	Floor    int64
 	// Aliases name each alias at most once.
 	Aliases []ExportedAlias
+	// Receipts are those of nodes that were erased elsewhere.
+	Receipts []KeptReceipt
 }
 
 // MaxRestoredRevision is the highest revision, of an alias or of settings, and the highest floor that Restore takes: there is room above it for

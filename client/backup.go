@@ -61,3 +61,10 @@ func (c *Client) Restore(ctx context.Context, archived *transcriptv1.ArchiveName
 	res, _, err := call(ctx, c, transient, c.admin.Restore, &transcriptv1.RestoreRequest{Namespace: c.options.namespace, Archived: archived, Aliases: aliases})
 	return int(res.GetAliasesSet()), err
 }
+
+// RestoreReceipts keeps receipts of nodes that were erased and are not there, as an archive has them: at most 1,000. Such a node is ErrPayloadErased from then on. That of a
+// node that has a receipt stays out. It needs the role erase beside admin.
+func (c *Client) RestoreReceipts(ctx context.Context, receipts ...[]byte) error {
+	_, _, err := call(ctx, c, transient, c.admin.Restore, &transcriptv1.RestoreRequest{Namespace: c.options.namespace, Receipts: receipts})
+	return err
+}

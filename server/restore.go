@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/change"
@@ -47,6 +48,8 @@ func (a *admin) Restore(ctx context.Context, req *transcriptv1.RestoreRequest) (
 			c.Fields = append(c.Fields, wire.Indexed("aliases", i))
 		}
 		return nil, c
+	case errors.As(err, &missing) && errors.Is(err, chainstore.ErrNotErased):
+		return nil, wire.InvalidField(wire.Indexed("receipts", missing.Index), "must not be of a node that is there with its content: put what is left of that with PutArchivedNodes")
 	case errors.As(err, &missing):
 		return nil, &wire.Missing{Field: wire.Indexed("aliases", missing.Index) + ".states", Err: missing}
 	case err != nil:
@@ -79,7 +82,17 @@ func parseRestored(req *transcriptv1.RestoreRequest) (*chainstore.Restored, erro
 	if len(req.Aliases) > wire.MaxAliases {
 		return nil, wire.OverLimit("aliases", "must be at most %d", wire.MaxAliases)
 	}
+	if len(req.Receipts) > chainstore.MaxErased {
+		return nil, wire.OverLimit("receipts", "must be at most %d", chainstore.MaxErased)
+	}
 	r := &chainstore.Restored{}
+	for i, kept := range req.Receipts {
+		receipt, err := canonical.ParseReceipt(kept)
+		if err != nil {
+			return nil, wire.Under(wire.Indexed("receipts", i), err)
+		}
+		r.Receipts = append(r.Receipts, chainstore.KeptReceipt{ID: chainstore.ID(receipt.NodeId), Bytes: kept})
+	}
 	if err := parseArchivedNamespace(r, req.Archived); err != nil {
 		return nil, err
 	}

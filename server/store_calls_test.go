@@ -73,7 +73,7 @@ func (s *callStore) during(call func()) []string {
 // engine's database, TokenKeys, of which a server asks once an hour, and SigningKey, of which it asks once.
 var (
 	countedCalls = []string{
-		"Alias", "AliasHistory", "Aliases", "Calls", "Chain", "ChainNamed", "Children", "Collect", "Commit", "Compactions", "DeleteNamespace", "DeletedAliases", "Descendants", "Erase", "EraseLabels", "Erasures", "ExportAliases", "ExportNodes", "Find", "FirstWhere",
+		"Alias", "AliasHistory", "Aliases", "Calls", "Chain", "ChainNamed", "Children", "Collect", "Commit", "Compactions", "DeleteNamespace", "DeletedAliases", "Descendants", "Erase", "EraseLabels", "Erasures", "ExportAliases", "ExportNodes", "ExportReceipts", "Find", "FirstWhere",
 		"Headers", "Namespaces", "Nodes", "NoteEras", "Point", "Purging", "Receipt", "Reclaim", "Restore", "Rows", "SetSettings", "Settings", "Space", "SpawnDepth", "Spawned", "Stats", "Tables", "Verify", "WithCalls",
 	}
 	freeCalls = []string{"After", "Close", "Compaction", "Era", "Head", "Hold", "Info", "Runs", "SigningKey", "TokenKeys"}
@@ -220,6 +220,11 @@ func (s *callStore) NoteEras(ctx context.Context) error {
 func (s *callStore) Point(ctx context.Context) (chainstore.Point, error) {
 	s.ask("Point")
 	return s.Store.Point(ctx)
+}
+
+func (s *callStore) ExportReceipts(ctx context.Context, ns string, span chainstore.ExportSpan, cursor []byte, bytes int) ([]chainstore.KeptReceipt, []byte, error) {
+	s.ask("ExportReceipts")
+	return s.Store.ExportReceipts(ctx, ns, span, cursor, bytes)
 }
 
 func (s *callStore) ExportNodes(ctx context.Context, ns string, span chainstore.ExportSpan, cursor []byte, bytes int) ([]chainstore.ExportedNode, []byte, error) {

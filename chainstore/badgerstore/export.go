@@ -192,6 +192,70 @@ func (p *exportPage) link(n *chainstore.ExportedNode, at chainstore.Place, row *
 	return err
 }
 
+// ExportReceipts reads rows in the order of their ids; see chainstore.Exporter. A cursor is the id behind which a page begins.
+func (s *Store) ExportReceipts(
+	ctx context.Context, namespace string, span chainstore.ExportSpan, cursor []byte, limit int,
+) (receipts []chainstore.KeptReceipt, next []byte, err error) {
+	if cursor != nil && len(cursor) != len(chainstore.ID{}) {
+		return nil, nil, chainstore.ErrBadCursor
+	}
+	if !s.source.Header.Load().Has(layout.FeatureErasure) {
+		return nil, nil, ctx.Err()
+	}
+	err = s.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {
+		receipts, next, err = exportReceipts(ctx, v, span, cursor, limit, s.exportReach)
+		return err
+	})
+	return receipts, next, err
+}
+
+func exportReceipts(
+	ctx context.Context, v *snapshot.Snapshot, span chainstore.ExportSpan, cursor []byte, limit, reach int,
+) (receipts []chainstore.KeptReceipt, next []byte, err error) {
+	prefix := layout.TableKey(v.Namespace, layout.TableReceipts)
+	cur := v.Iterate(prefix)
+	defer cur.Close()
+	from := prefix
+	if cursor != nil {
+		from = append(layout.ReceiptKey(v.Namespace, chainstore.ID(cursor)), 0)
+	}
+	size := 0
+	for cur.Seek(from); cur.Valid(); cur.Next() {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		if size >= limit && len(receipts) > 0 || reach == 0 {
+			return receipts, next, nil
+		}
+		reach--
+		id, err := layout.ParseIDKey(cur.Key())
+		if err != nil {
+			return nil, nil, err
+		}
+		next = bytes.Clone(id[:])
+		if !span.Holds(chainstore.Point(cur.Version())) {
+			continue
+		}
+		_, there, err := v.PlaceOf(id)
+		if err != nil {
+			return nil, nil, err
+		}
+		if there {
+			continue
+		}
+		one := chainstore.KeptReceipt{ID: id}
+		err = cur.Value(func(value []byte) error {
+			one.Bytes = bytes.Clone(value)
+			return nil
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		receipts, size = append(receipts, one), size+one.Size()
+	}
+	return receipts, nil, nil
+}
+
 // ExportAliases reads aliases with their histories in one snapshot; see chainstore.Exporter.
 func (s *Store) ExportAliases(
 	ctx context.Context, after chainstore.Point, wanted func(namespace string) bool, yield chainstore.ExportYield,

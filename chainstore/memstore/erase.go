@@ -177,7 +177,7 @@ func (e *erasing) apply(now int64) {
 		n.raw, n.erased = chainstore.AppendHeader(nil, n.header), e.point
 	}
 	for id, given := range e.receipts {
-		e.ns.receipts[id] = receipt{given, now}
+		e.ns.receipts[id] = receipt{given, now, e.point}
 	}
 	if len(e.receipts) > 0 {
 		e.ns.erasures = chainstore.NextErasures(e.ns.erasures, now, uint64(e.point))

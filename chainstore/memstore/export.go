@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"maps"
@@ -59,6 +60,34 @@ func (s *Store) ExportNodes(
 		nodes, size, last = append(nodes, one), size+one.Size(), n.number
 	}
 	return nodes, nil, nil
+}
+
+// ExportReceipts returns them in the order of their ids; see chainstore.Exporter. A cursor is the id before the page.
+func (s *Store) ExportReceipts(
+	ctx context.Context, name string, span chainstore.ExportSpan, cursor []byte, limit int,
+) (receipts []chainstore.KeptReceipt, next []byte, err error) {
+	ns, unlock, err := s.read(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer unlock()
+	if cursor != nil && len(cursor) != len(chainstore.ID{}) {
+		return nil, nil, chainstore.ErrBadCursor
+	}
+	order := func(a, b chainstore.ID) int { return bytes.Compare(a[:], b[:]) }
+	size := 0
+	for _, id := range slices.SortedFunc(maps.Keys(ns.receipts), order) {
+		kept := ns.receipts[id]
+		if cursor != nil && bytes.Compare(id[:], cursor) <= 0 || ns.nodes[id] != nil || !span.Holds(kept.point) {
+			continue
+		}
+		if len(receipts) > 0 && size >= limit {
+			return receipts, bytes.Clone(receipts[len(receipts)-1].ID[:]), nil
+		}
+		one := chainstore.KeptReceipt{ID: id, Bytes: bytes.Clone(kept.bytes)}
+		receipts, size = append(receipts, one), size+one.Size()
+	}
+	return receipts, nil, nil
 }
 
 // ExportAliases yields aliases with their histories; see chainstore.Exporter.

@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"bytes"
 	"context"
 	"maps"
 	"slices"
@@ -29,6 +30,10 @@ func (s *Store) Restore(ctx context.Context, name string, r *chainstore.Restored
 	if err != nil {
 		return 0, err
 	}
+	receipts, err := ns.restoredReceipts(r)
+	if err != nil {
+		return 0, err
+	}
 	var due []*chainstore.ExportedAlias
 	var failed []chainstore.Conflict
 	for i := range r.Aliases {
@@ -51,7 +56,7 @@ func (s *Store) Restore(ctx context.Context, name string, r *chainstore.Restored
 	if failed != nil {
 		return 0, &chainstore.ConflictError{Conflicts: failed}
 	}
-	if settings == ns.settings && len(due) == 0 && r.Floor <= ns.floor {
+	if settings == ns.settings && len(due) == 0 && len(receipts) == 0 && r.Floor <= ns.floor {
 		return 0, nil
 	}
 	s.nameRestored(ns, r)
@@ -62,6 +67,31 @@ func (s *Store) Restore(ctx context.Context, name string, r *chainstore.Restored
 		slices.Reverse(states)
 		ns.aliases[a.Name] = &alias{name: a.Name, labels: maps.Clone(a.Labels), states: states, revision: a.Revision, changed: s.point}
 	}
+	for id, given := range receipts {
+		ns.receipts[id] = receipt{given, s.millis(), s.point}
+	}
+	ns.erasures += uint64(len(receipts))
 	s.namespaces[name] = ns
 	return len(due), nil
+}
+
+// restoredReceipts are those that are to be kept: ErrTooLarge, or a MissingError of one whose node is there with its content.
+func (ns *namespace) restoredReceipts(r *chainstore.Restored) (map[chainstore.ID][]byte, error) {
+	if len(r.Receipts) > chainstore.MaxErased {
+		return nil, chainstore.ErrTooLarge
+	}
+	due := map[chainstore.ID][]byte{}
+	for i := range r.Receipts {
+		kept := &r.Receipts[i]
+		_, there := ns.receipts[kept.ID]
+		_, twice := due[kept.ID]
+		switch {
+		case there || twice:
+		case ns.nodes[kept.ID] != nil:
+			return nil, &chainstore.MissingError{Err: chainstore.ErrNotErased, Index: i}
+		default:
+			due[kept.ID] = bytes.Clone(kept.Bytes)
+		}
+	}
+	return due, nil
 }

@@ -59,6 +59,7 @@ type namespace struct {
 type receipt struct {
 	bytes []byte
 	at    int64
+	point chainstore.Point
 }
 
 // node never changes once it is in a namespace, but for hasChild, lastPut and what an erasure puts in place of others: header, raw, payload, metadata,

@@ -44,6 +44,24 @@ func (d *dumper) dump(s chainstore.Store) (string, error) {
 		n, err := s.Erasures(ctx, d.f.ns)
 		d.line("erasures %t %v", n > 0, err)
 	}
+	if !d.f.skips(Erase) && !d.f.skips(Export) {
+		point, err := s.Point(ctx)
+		if err != nil {
+			return "", err
+		}
+		for cursor := []byte(nil); ; {
+			kept, next, err := s.ExportReceipts(ctx, d.f.ns, chainstore.ExportSpan{Through: point}, cursor, 1<<20)
+			if err != nil {
+				return "", err
+			}
+			for i := range kept {
+				d.line("the receipt %x of %v, which is not there", kept[i].Bytes, kept[i].ID)
+			}
+			if cursor = next; next == nil {
+				break
+			}
+		}
+	}
 	for _, name := range d.names {
 		if err := d.alias(ctx, s, name); err != nil {
 			return "", err

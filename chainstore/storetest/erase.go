@@ -25,6 +25,7 @@ func eraseChecks() []check {
 		{Erase, "Meanwhile", eraseMeanwhile},
 		{Erase, "Collected", eraseCollected},
 		{Erase, "CollectedCopies", eraseCollectedCopies},
+		{Erase, "Receipts", eraseReceipts},
 		{Erase, "Exported", eraseExported},
 		{Erase, "Restored", eraseRestored},
 		{Erase, "RestoredTwice", eraseRestoredTwice},

@@ -419,7 +419,7 @@ func sameError(got, want error) error {
 		chainstore.ErrParentNotFound, chainstore.ErrNodeNotFound, chainstore.ErrAliasNotFound, chainstore.ErrAliasExists,
 		chainstore.ErrAliasMoved, chainstore.ErrGroupTooLarge, chainstore.ErrNotAncestor, chainstore.ErrAlreadyCovered,
 		chainstore.ErrOpenCalls, chainstore.ErrQuota, chainstore.ErrSettingsChanged, chainstore.ErrErased, chainstore.ErrErasedMeanwhile,
-		chainstore.ErrBadErasure,
+		chainstore.ErrBadErasure, chainstore.ErrNotErased,
 	} {
 		if errors.Is(got, known) != errors.Is(want, known) {
 			return fmt.Errorf("error is %w, want %w", got, want)

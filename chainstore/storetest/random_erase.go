@@ -25,6 +25,8 @@ func (p *program) eraseStep(rt *rapid.T) error {
 		if p.last != nil { // again
 			return p.commit(p.last)
 		}
+	case 7:
+		return p.keep(rt)
 	case 6:
 		if p.batcher != nil {
 			return p.together(rt)

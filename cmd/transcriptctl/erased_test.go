@@ -2,11 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/transcriptd/transcriptd/canonical"
+	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	"github.com/transcriptd/transcriptd/client"
 )
 
@@ -105,6 +107,53 @@ func TestRestoreErased(t *testing.T) {
 	if r := newStack(t).run("restore", full, "--erasures", filepath.Join(dir, "stranger")); r.code != exitUsage || !strings.Contains(r.notes, "of another store") {
 		t.Errorf("erasures of another store: exit code %d, %s", r.code, r.notes)
 	}
+}
+
+// TestRestoreErasedAndCollected: a backup has the receipt of a node that was erased and then collected. An older one that has the words does not bring them back with
+// it, and where neither has the node it is refused, too.
+func TestRestoreErasedAndCollected(t *testing.T) {
+	s, dir := serveStore(t, memstore.New(memstore.Options{})), t.TempDir()
+	full, more, later := filepath.Join(dir, "full"), filepath.Join(dir, "more"), filepath.Join(dir, "later")
+	s.must("put", "--text", "a prompt", "--alias", "me/chat")
+	s.must("put", "--parent", "me/chat", "--text", "my secret", "--alias", "me/chat")
+	s.must("backup", "create", full, "--all")
+	chain := s.nodesOf("me/chat")
+	s.must("erase", chain[0], "--yes")
+	s.must("alias", "delete", "me/chat", "--forget-history")
+	s.must("collect", "--grace", "0s", "--yes")
+	want := s.must("receipt", "show", chain[0], "-o", "json")
+	s.must("backup", "create", more, "--all", "--since", full)
+	s.must("backup", "create", later, "--all")
+	s.must("backup", "verify", full, more)
+	for name, args := range map[string][]string{
+		"with the backup behind it": {full, more}, "by its erasures": {full, "--erasures", later}, "from the later one alone": {later},
+	} {
+		other := newStack(t)
+		other.must(append([]string{"restore"}, args...)...)
+		other.must(append([]string{"restore", "--again"}, args...)...)
+		if got := other.must("receipt", "show", chain[0], "-o", "json"); receiptOf(t, got) != receiptOf(t, want) {
+			t.Errorf("%s: the receipt is %s, and was %s", name, got, want)
+		}
+		other.must("put", "--text", "a prompt", "--alias", "again")
+		if r := other.run("put", "--parent", "again", "--text", "my secret"); r.code == exitOK || !strings.Contains(r.notes, "erased") {
+			t.Errorf("%s: put again: exit code %d, %s", name, r.code, r.notes)
+		}
+		if len(args) > 1 {
+			if got := other.must("show", chain[0]); strings.Contains(got, "secret") || !strings.Contains(got, "[erased]") {
+				t.Errorf("%s: the node is %s", name, got)
+			}
+		}
+	}
+}
+
+// receiptOf is the signed part of a receipt that is shown as JSON.
+func receiptOf(t *testing.T, shown string) string {
+	t.Helper()
+	var told map[string]any
+	if err := json.Unmarshal([]byte(shown), &told); err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprint(told["receipt"])
 }
 
 // TestBundleErased: an erased node goes into a bundle and out of it as it is, erases what is there with its content, and does not come back by a bundle

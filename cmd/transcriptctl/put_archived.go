@@ -106,12 +106,8 @@ func (p *archivedPutter) receiptWins(nodes []*transcriptv1.ArchivedNode, refused
 	case !p.apply || len(e.Receipt) == 0:
 		return &suggestion{err: fmt.Errorf("node %x: %w", stored.ID, refused), sure: true, text: "The node was erased here, and does not come back by an archive that has its content. " +
 			"Put the archive into another namespace, or take one that was made since."}
-	case stored.Erased != nil: // here it was erased again, and then collected
-		nodes[i] = proto.CloneOf(nodes[i])
-		nodes[i].Erasure.Receipt = e.Receipt
-		return nil
 	}
-	if nodes[i], err = canonical.EraseArchived(nodes[i], e.Receipt); err == nil {
+	if nodes[i], err = canonical.EraseArchived(nodes[i], e.Receipt); err == nil && stored.Erased == nil {
 		p.erased = append(p.erased, stored.ID)
 	}
 	return err

@@ -204,6 +204,9 @@ func (r *restorer) run(ctx context.Context, identities []age.Identity) error {
 	if err == nil {
 		err = r.flush(ctx)
 	}
+	if err == nil {
+		err = r.keep(ctx)
+	}
 	if err != nil {
 		return fmt.Errorf("%w\n%w", err, &goOn{"The restore is not finished; to go on: the same command with --again"})
 	}

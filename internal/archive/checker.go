@@ -91,6 +91,8 @@ func (c *Checker) Check(r *transcriptv1.ArchiveRecord) (*canonical.Stored, error
 		return c.node(r.Node)
 	case *transcriptv1.ArchiveRecord_Alias:
 		return nil, c.alias(r.Alias)
+	case *transcriptv1.ArchiveRecord_Receipt:
+		return nil, c.receipt(r.Receipt)
 	default:
 		return nil, nil
 	}
@@ -228,6 +230,19 @@ func (c *Checker) alias(a *transcriptv1.ArchiveAlias) error {
 	}
 	if a.GetRevision() < before {
 		return broken("the revision of an alias is lower than that of its last state")
+	}
+	return nil
+}
+
+func (c *Checker) receipt(kept []byte) error {
+	switch {
+	case c.bundle:
+		return broken("a receipt of a node that is not there, in a bundle")
+	case c.now == nil:
+		return broken("a receipt without a namespace")
+	}
+	if _, err := canonical.ParseReceipt(kept); err != nil {
+		return broken("a receipt%v", err)
 	}
 	return nil
 }

@@ -22,6 +22,11 @@ func (w *wire) ExportNodes(context.Context, string, chainstore.ExportSpan, []byt
 	return nil, nil, errNotOnWire
 }
 
+// ExportReceipts is not on the wire.
+func (w *wire) ExportReceipts(context.Context, string, chainstore.ExportSpan, []byte, int) ([]chainstore.KeptReceipt, []byte, error) {
+	return nil, nil, errNotOnWire
+}
+
 // ExportAliases is not on the wire.
 func (w *wire) ExportAliases(context.Context, chainstore.Point, func(string) bool, chainstore.ExportYield) (chainstore.Point, error) {
 	return 0, errNotOnWire

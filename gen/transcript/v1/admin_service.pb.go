@@ -1136,7 +1136,11 @@ type RestoreRequest struct {
 	// floor stay.
 	Archived *ArchiveNamespace `protobuf:"bytes,2,opt,name=archived,proto3" json:"archived,omitempty"`
 	// Aliases: at most 1,000, with at most 10,000 states in all, each name once.
-	Aliases       []*ArchiveAlias `protobuf:"bytes,3,rep,name=aliases,proto3" json:"aliases,omitempty"`
+	Aliases []*ArchiveAlias `protobuf:"bytes,3,rep,name=aliases,proto3" json:"aliases,omitempty"`
+	// Receipts of nodes that were erased and are not there, as an archive has them: at most 1,000. Such a node is
+	// PAYLOAD_ERASED from then on, and GetReceipts has the receipt. One of a node that has a receipt stays out. With
+	// them the call needs the role `erase` beside `admin`.
+	Receipts      [][]byte `protobuf:"bytes,4,rep,name=receipts,proto3" json:"receipts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1188,6 +1192,13 @@ func (x *RestoreRequest) GetArchived() *ArchiveNamespace {
 func (x *RestoreRequest) GetAliases() []*ArchiveAlias {
 	if x != nil {
 		return x.Aliases
+	}
+	return nil
+}
+
+func (x *RestoreRequest) GetReceipts() [][]byte {
+	if x != nil {
+		return x.Receipts
 	}
 	return nil
 }
@@ -1873,11 +1884,12 @@ const file_transcript_v1_admin_service_proto_rawDesc = "" +
 	"\x05nodes\x18\x02 \x01(\x03R\x05nodes\x12\x18\n" +
 	"\aaliases\x18\x03 \x01(\x03R\aaliases\x12\x12\n" +
 	"\x04done\x18\x04 \x01(\bR\x04done\x12\x16\n" +
-	"\x06digest\x18\x05 \x01(\fR\x06digest\"\xa2\x01\n" +
+	"\x06digest\x18\x05 \x01(\fR\x06digest\"\xbe\x01\n" +
 	"\x0eRestoreRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12;\n" +
 	"\barchived\x18\x02 \x01(\v2\x1f.transcript.v1.ArchiveNamespaceR\barchived\x125\n" +
-	"\aaliases\x18\x03 \x03(\v2\x1b.transcript.v1.ArchiveAliasR\aaliases\"2\n" +
+	"\aaliases\x18\x03 \x03(\v2\x1b.transcript.v1.ArchiveAliasR\aaliases\x12\x1a\n" +
+	"\breceipts\x18\x04 \x03(\fR\breceipts\"2\n" +
 	"\x0fRestoreResponse\x12\x1f\n" +
 	"\valiases_set\x18\x01 \x01(\x03R\n" +
 	"aliasesSet\"\xb8\x01\n" +

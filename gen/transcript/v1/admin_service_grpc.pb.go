@@ -84,9 +84,10 @@ type AdminServiceClient interface {
 	//
 	// Atomic. Idempotent.
 	//
-	// Errors: NODE_NOT_FOUND (a state of an alias points to it), ALIAS_MOVED (an alias is there that is neither as
-	// the archive has it nor of its past), LEGAL_HOLD (an alias that is held has a state here that is not in the archive),
-	// SETTINGS_CHANGED (the settings have a higher revision, or the same one and are not the same).
+	// Errors: INVALID_FIELD (a receipt is of a node that is there with its content), NODE_NOT_FOUND (a state of an alias
+	// points to it), ALIAS_MOVED (an alias is there that is neither as the archive has it nor of its past), LEGAL_HOLD
+	// (an alias that is held has a state here that is not in the archive), SETTINGS_CHANGED (the settings have a higher
+	// revision, or the same one and are not the same).
 	Restore(ctx context.Context, in *RestoreRequest, opts ...grpc.CallOption) (*RestoreResponse, error)
 	// Deletes the nodes that nothing keeps, of a namespace or of every namespace in turn. Kept are: a node that an
 	// alias points to, or that a state of an alias points to which ListAliasHistory lists; a node that was put, or put
@@ -331,9 +332,10 @@ type AdminServiceServer interface {
 	//
 	// Atomic. Idempotent.
 	//
-	// Errors: NODE_NOT_FOUND (a state of an alias points to it), ALIAS_MOVED (an alias is there that is neither as
-	// the archive has it nor of its past), LEGAL_HOLD (an alias that is held has a state here that is not in the archive),
-	// SETTINGS_CHANGED (the settings have a higher revision, or the same one and are not the same).
+	// Errors: INVALID_FIELD (a receipt is of a node that is there with its content), NODE_NOT_FOUND (a state of an alias
+	// points to it), ALIAS_MOVED (an alias is there that is neither as the archive has it nor of its past), LEGAL_HOLD
+	// (an alias that is held has a state here that is not in the archive), SETTINGS_CHANGED (the settings have a higher
+	// revision, or the same one and are not the same).
 	Restore(context.Context, *RestoreRequest) (*RestoreResponse, error)
 	// Deletes the nodes that nothing keeps, of a namespace or of every namespace in turn. Kept are: a node that an
 	// alias points to, or that a state of an alias points to which ListAliasHistory lists; a node that was put, or put

@@ -91,6 +91,7 @@ type ArchiveRecord struct {
 	//	*ArchiveRecord_Alias
 	//	*ArchiveRecord_Point
 	//	*ArchiveRecord_End
+	//	*ArchiveRecord_Receipt
 	Record        isArchiveRecord_Record `protobuf_oneof:"record"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -187,6 +188,15 @@ func (x *ArchiveRecord) GetEnd() *ArchiveEnd {
 	return nil
 }
 
+func (x *ArchiveRecord) GetReceipt() []byte {
+	if x != nil {
+		if x, ok := x.Record.(*ArchiveRecord_Receipt); ok {
+			return x.Receipt
+		}
+	}
+	return nil
+}
+
 type isArchiveRecord_Record interface {
 	isArchiveRecord_Record()
 }
@@ -222,6 +232,12 @@ type ArchiveRecord_End struct {
 	End *ArchiveEnd `protobuf:"bytes,6,opt,name=end,proto3,oneof"`
 }
 
+type ArchiveRecord_Receipt struct {
+	// The receipt of a node that was erased and is not in the archive, since it was collected: a SignedReceipt,
+	// serialised, of at most 4 KiB. It says which node. In a backup only.
+	Receipt []byte `protobuf:"bytes,7,opt,name=receipt,proto3,oneof"`
+}
+
 func (*ArchiveRecord_Header) isArchiveRecord_Record() {}
 
 func (*ArchiveRecord_Namespace) isArchiveRecord_Record() {}
@@ -233,6 +249,8 @@ func (*ArchiveRecord_Alias) isArchiveRecord_Record() {}
 func (*ArchiveRecord_Point) isArchiveRecord_Record() {}
 
 func (*ArchiveRecord_End) isArchiveRecord_Record() {}
+
+func (*ArchiveRecord_Receipt) isArchiveRecord_Record() {}
 
 // The first record of an archive.
 type ArchiveHeader struct {
@@ -508,14 +526,15 @@ var File_transcript_v1_archive_proto protoreflect.FileDescriptor
 
 const file_transcript_v1_archive_proto_rawDesc = "" +
 	"\n" +
-	"\x1btranscript/v1/archive.proto\x12\rtranscript.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!transcript/v1/admin_service.proto\x1a&transcript/v1/transcript_service.proto\"\xde\x02\n" +
+	"\x1btranscript/v1/archive.proto\x12\rtranscript.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!transcript/v1/admin_service.proto\x1a&transcript/v1/transcript_service.proto\"\xfa\x02\n" +
 	"\rArchiveRecord\x126\n" +
 	"\x06header\x18\x01 \x01(\v2\x1c.transcript.v1.ArchiveHeaderH\x00R\x06header\x12?\n" +
 	"\tnamespace\x18\x02 \x01(\v2\x1f.transcript.v1.ArchiveNamespaceH\x00R\tnamespace\x121\n" +
 	"\x04node\x18\x03 \x01(\v2\x1b.transcript.v1.ArchivedNodeH\x00R\x04node\x123\n" +
 	"\x05alias\x18\x04 \x01(\v2\x1b.transcript.v1.ArchiveAliasH\x00R\x05alias\x123\n" +
 	"\x05point\x18\x05 \x01(\v2\x1b.transcript.v1.ArchivePointH\x00R\x05point\x12-\n" +
-	"\x03end\x18\x06 \x01(\v2\x19.transcript.v1.ArchiveEndH\x00R\x03endB\b\n" +
+	"\x03end\x18\x06 \x01(\v2\x19.transcript.v1.ArchiveEndH\x00R\x03end\x12\x1a\n" +
+	"\areceipt\x18\a \x01(\fH\x00R\areceiptB\b\n" +
 	"\x06record\"\xb5\x02\n" +
 	"\rArchiveHeader\x12.\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x1a.transcript.v1.ArchiveKindR\x04kind\x12+\n" +
@@ -600,6 +619,7 @@ func file_transcript_v1_archive_proto_init() {
 		(*ArchiveRecord_Alias)(nil),
 		(*ArchiveRecord_Point)(nil),
 		(*ArchiveRecord_End)(nil),
+		(*ArchiveRecord_Receipt)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -118,4 +118,10 @@ func TestForgets(t *testing.T) {
 			t.Errorf("%v: %+v", nodes, got)
 		}
 	}
+	m = Find(transcriptv1.AdminService_Restore_FullMethodName)
+	for forgets, receipts := range map[bool][][]byte{false: nil, true: {{1}}} {
+		if got := m.Scope(&transcriptv1.RestoreRequest{Namespace: "a", Receipts: receipts}); got != (Scope{Namespace: "a", Forgets: forgets}) {
+			t.Errorf("%v: %+v", receipts, got)
+		}
+	}
 }

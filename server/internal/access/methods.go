@@ -166,6 +166,9 @@ func (m *Method) Scope(req proto.Message) (s Scope) {
 	if archived, is := req.(*transcriptv1.PutArchivedNodesRequest); is {
 		s.Forgets = slices.ContainsFunc(archived.GetNodes(), func(n *transcriptv1.ArchivedNode) bool { return n.GetErasure() != nil })
 	}
+	if restored, is := req.(*transcriptv1.RestoreRequest); is {
+		s.Forgets = len(restored.GetReceipts()) > 0
+	}
 	s.Namespace = r.Get(fields.ByName(protoreflect.Name(m.Namespace))).String()
 	if m.ScopedBy != "" {
 		scope := transcriptv1.Scope(r.Get(fields.ByName(protoreflect.Name(m.ScopedBy))).Enum())

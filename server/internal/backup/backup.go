@@ -214,8 +214,30 @@ func (r *run) rest(ctx context.Context) (_ chainstore.Point, err error) {
 		if err := r.w.Write(record); err != nil || record.GetNamespace() == nil {
 			return err
 		}
-		return r.nodes(ctx, place{namespace: record.GetNamespace().GetName(), after: r.from.first, first: point}, false)
+		name := record.GetNamespace().GetName()
+		if err := r.nodes(ctx, place{namespace: name, after: r.from.first, first: point}, false); err != nil {
+			return err
+		}
+		return r.receipts(ctx, name, chainstore.ExportSpan{After: r.from.after, Through: point})
 	})
+}
+
+// receipts writes those of nodes that were erased, and are not there.
+func (r *run) receipts(ctx context.Context, namespace string, span chainstore.ExportSpan) error {
+	for cursor := []byte(nil); ; {
+		page, next, err := r.Store.ExportReceipts(ctx, namespace, span, cursor, pageBytes)
+		if err != nil {
+			return err
+		}
+		for i := range page {
+			if err := r.w.Write(&transcriptv1.ArchiveRecord{Record: &transcriptv1.ArchiveRecord_Receipt{Receipt: page[i].Bytes}}); err != nil {
+				return err
+			}
+		}
+		if cursor = next; next == nil {
+			return nil
+		}
+	}
 }
 
 func (r *run) namespace(n *transcriptv1.ArchiveNamespace) error {

@@ -2,6 +2,7 @@ package commit
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
@@ -26,12 +27,18 @@ func (r *restore) size() int64 {
 			n += 64 + len(key) + len(value)
 		}
 	}
+	for i := range r.Receipts {
+		n += 256 + len(r.Receipts[i].Bytes)
+	}
 	return int64(n)
 }
 
 // Restore sets settings and aliases as they were exported; see chainstore.Restorer. Nodes are looked up before it is in the queue, since they
 // stay where they are, and again only where some were deleted meanwhile.
 func (c *Committer) Restore(ctx context.Context, namespace string, in *chainstore.Restored) (set int, err error) {
+	if len(in.Receipts) > chainstore.MaxErased {
+		return 0, fmt.Errorf("%w: %d receipts to keep, more than %d", chainstore.ErrTooLarge, len(in.Receipts), chainstore.MaxErased)
+	}
 	r := &restore{Restored: in, places: map[chainstore.ID]chainstore.Place{}}
 	err = c.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {
 		r.seen = v.Seen
@@ -49,7 +56,7 @@ func (c *Committer) Restore(ctx context.Context, namespace string, in *chainstor
 		return 0, err
 	}
 	done := 0
-	_, err = c.submit(ctx, &Request{Namespace: namespace, Change: &chainstore.Change{}, held: r.size(), adds: true, own: func(d *changeTxn) (err error) {
+	_, err = c.submit(ctx, &Request{Namespace: namespace, Change: &chainstore.Change{}, held: r.size(), adds: true, alone: len(in.Receipts) > 0, own: func(d *changeTxn) (err error) {
 		done, err = d.restore(namespace, r)
 		return err
 	}})
@@ -109,6 +116,9 @@ func (d *changeTxn) restore(namespace string, r *restore) (set int, err error) {
 	if failed != nil {
 		return 0, &chainstore.ConflictError{Conflicts: failed}
 	}
+	if err := d.keepReceipts(r.Receipts); err != nil {
+		return 0, err
+	}
 	if d.counters != before || d.created && d.keys > 0 {
 		d.set(layout.CountersKey(d.ns), layout.AppendCounters(nil, &d.counters))
 	}
@@ -116,6 +126,29 @@ func (d *changeTxn) restore(namespace string, r *restore) (set int, err error) {
 		d.giveNumber(namespace)
 	}
 	return set, nil
+}
+
+// keepReceipts writes those of nodes that have none: a MissingError of one whose node is there with its content.
+func (d *changeTxn) keepReceipts(receipts []chainstore.KeptReceipt) error {
+	for i := range receipts {
+		id := receipts[i].ID
+		_, found, err := d.get(layout.ReceiptKey(d.ns, id))
+		if err != nil {
+			return err
+		}
+		if found {
+			continue
+		}
+		_, there, err := d.view.PlaceOf(id)
+		if err == nil && there {
+			err = &chainstore.MissingError{Err: chainstore.ErrNotErased, Index: i}
+		}
+		if err != nil {
+			return err
+		}
+		d.receipt(id, receipts[i].Bytes)
+	}
+	return nil
 }
 
 // name names the nodes of what is restored.

@@ -210,14 +210,16 @@ class BackupResponse(_message.Message):
     def __init__(self, data: _Optional[bytes] = ..., nodes: _Optional[int] = ..., aliases: _Optional[int] = ..., done: bool = ..., digest: _Optional[bytes] = ...) -> None: ...
 
 class RestoreRequest(_message.Message):
-    __slots__ = ("namespace", "archived", "aliases")
+    __slots__ = ("namespace", "archived", "aliases", "receipts")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     ARCHIVED_FIELD_NUMBER: _ClassVar[int]
     ALIASES_FIELD_NUMBER: _ClassVar[int]
+    RECEIPTS_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     archived: ArchiveNamespace
     aliases: _containers.RepeatedCompositeFieldContainer[ArchiveAlias]
-    def __init__(self, namespace: _Optional[str] = ..., archived: _Optional[_Union[ArchiveNamespace, _Mapping]] = ..., aliases: _Optional[_Iterable[_Union[ArchiveAlias, _Mapping]]] = ...) -> None: ...
+    receipts: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, namespace: _Optional[str] = ..., archived: _Optional[_Union[ArchiveNamespace, _Mapping]] = ..., aliases: _Optional[_Iterable[_Union[ArchiveAlias, _Mapping]]] = ..., receipts: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class RestoreResponse(_message.Message):
     __slots__ = ("aliases_set",)

@@ -22,20 +22,22 @@ ARCHIVE_KIND_BACKUP: ArchiveKind
 ARCHIVE_KIND_BUNDLE: ArchiveKind
 
 class ArchiveRecord(_message.Message):
-    __slots__ = ("header", "namespace", "node", "alias", "point", "end")
+    __slots__ = ("header", "namespace", "node", "alias", "point", "end", "receipt")
     HEADER_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     NODE_FIELD_NUMBER: _ClassVar[int]
     ALIAS_FIELD_NUMBER: _ClassVar[int]
     POINT_FIELD_NUMBER: _ClassVar[int]
     END_FIELD_NUMBER: _ClassVar[int]
+    RECEIPT_FIELD_NUMBER: _ClassVar[int]
     header: ArchiveHeader
     namespace: _admin_service_pb2.ArchiveNamespace
     node: _transcript_service_pb2.ArchivedNode
     alias: _admin_service_pb2.ArchiveAlias
     point: ArchivePoint
     end: ArchiveEnd
-    def __init__(self, header: _Optional[_Union[ArchiveHeader, _Mapping]] = ..., namespace: _Optional[_Union[_admin_service_pb2.ArchiveNamespace, _Mapping]] = ..., node: _Optional[_Union[_transcript_service_pb2.ArchivedNode, _Mapping]] = ..., alias: _Optional[_Union[_admin_service_pb2.ArchiveAlias, _Mapping]] = ..., point: _Optional[_Union[ArchivePoint, _Mapping]] = ..., end: _Optional[_Union[ArchiveEnd, _Mapping]] = ...) -> None: ...
+    receipt: bytes
+    def __init__(self, header: _Optional[_Union[ArchiveHeader, _Mapping]] = ..., namespace: _Optional[_Union[_admin_service_pb2.ArchiveNamespace, _Mapping]] = ..., node: _Optional[_Union[_transcript_service_pb2.ArchivedNode, _Mapping]] = ..., alias: _Optional[_Union[_admin_service_pb2.ArchiveAlias, _Mapping]] = ..., point: _Optional[_Union[ArchivePoint, _Mapping]] = ..., end: _Optional[_Union[ArchiveEnd, _Mapping]] = ..., receipt: _Optional[bytes] = ...) -> None: ...
 
 class ArchiveHeader(_message.Message):
     __slots__ = ("kind", "required_features", "store_id", "made_by", "made_at", "since", "continues", "heads", "known")
