@@ -38,8 +38,13 @@ func TestEraseArchived(t *testing.T) {
 		if !proto.Equal(left.Notes[0], &transcriptv1.MessageNote{TokenCount: proto.Int32(3)}) {
 			t.Errorf("%s: the note is %v", v.Name, left.Notes[0])
 		}
-		if again, err := canonical.EraseArchived(left, []byte("another")); err != nil || !proto.Equal(again, left) {
+		if again, err := canonical.EraseArchived(left, left.Erasure.Receipt); err != nil || !proto.Equal(again, left) {
 			t.Errorf("%s: erased again it is %v, %v", v.Name, again, err)
+		}
+		want := proto.CloneOf(left)
+		want.Erasure.Receipt = []byte("another")
+		if again, err := canonical.EraseArchived(left, []byte("another")); err != nil || !proto.Equal(again, want) {
+			t.Errorf("%s: erased again with another receipt it is %v, %v", v.Name, again, err)
 		}
 	}
 	if tried < 60 {
@@ -58,12 +63,21 @@ func TestCheckArchivedCompaction(t *testing.T) {
 	e.CoversThrough = &[32]byte{1}
 	for erased, field := range map[int]string{0: "", 1: "", 2: "erasure.message_bytes"} {
 		is := func(i int) bool { return i == erased }
-		_, err := canonical.CheckArchived(&transcriptv1.ArchivedNode{
+		left := &transcriptv1.ArchivedNode{
 			Envelope: canonical.AppendEnvelope(nil, e), Payload: canonical.EncodePayload(canonical.ErasedWhere(messages, is)),
 			Erasure: canonical.NewErasure(messages, nil, is, []byte("receipt")),
-		})
+		}
+		_, err := canonical.CheckArchived(left)
 		if field == "" && err != nil || field != "" && (err == nil || !strings.HasPrefix(err.Error(), field)) {
 			t.Errorf("message %d erased: %v, want a fault of %q", erased, err, field)
+		}
+		if field != "" {
+			continue
+		}
+		all := canonical.NewErasure(messages, nil, func(int) bool { return true }, []byte("another"))
+		again, err := canonical.EraseArchived(left, []byte("another"))
+		if err != nil || !proto.Equal(again.Erasure, all) || string(again.Payload) != string(canonical.EncodePayload(canonical.Erased(messages))) {
+			t.Errorf("message %d erased, and again with another receipt: %v, %v", erased, again, err)
 		}
 	}
 }

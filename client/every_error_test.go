@@ -104,6 +104,9 @@ func methods() map[string]func(context.Context, *Client, *Thread) error {
 			_, err := c.Restore(ctx, nil)
 			return err
 		},
+		"Client.RestoreReceipts": func(ctx context.Context, c *Client, _ *Thread) error {
+			return c.RestoreReceipts(ctx, []byte("receipt"))
+		},
 		"Client.Verify": func(ctx context.Context, c *Client, _ *Thread) error { return last(c.Verify(ctx, Check{})) },
 
 		"Thread.AnswerUnknown": func(ctx context.Context, _ *Client, t *Thread) error { return t.AnswerUnknown(ctx) },
