@@ -123,6 +123,7 @@ func (s *stack) console(line string) string {
 func (s *stack) steady(text string) string {
 	text = strings.ReplaceAll(text, s.addr, "127.0.0.1:7420")
 	text = regexp.MustCompile(`("storeId":"|\nstore +)[0-9a-f]{32}`).ReplaceAllString(text, "${1}00112233445566778899aabbccddeeff")
+	text = regexp.MustCompile(`(\nkey +)[0-9a-f]{64}`).ReplaceAllString(text, "${1}"+strings.Repeat("0123456789abcdef", 4))
 	text = regexp.MustCompile(`in \d+\.\d s`).ReplaceAllString(text, "in 0.1 s")
 	return regexp.MustCompile(`"seconds":[0-9.e-]+`).ReplaceAllString(text, `"seconds":0.1`)
 }

@@ -55,7 +55,7 @@ type commandLine struct {
 
 	MCP mcpCommand `cmd:"" name:"mcp" help:"Serve conversations to a model by the Model Context Protocol."`
 
-	Namespaces  namespaceCommand   `cmd:"" name:"namespace" help:"List namespaces, and set the quotas of one."`
+	Namespaces  namespaceCommand   `cmd:"" name:"namespace" help:"List namespaces, set quotas, retention and legal holds of one, or delete it."`
 	Context     contextCommand     `cmd:"" help:"Keep, use, list and remove ways to reach servers, by name."`
 	Token       tokenCommand       `cmd:"" help:"Make, list and revoke tokens, in a file of principals. No server is asked."`
 	Conformance conformanceCommand `cmd:"" help:"Hold a server to the promises of the contract."`
