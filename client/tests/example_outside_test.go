@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/client"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
@@ -115,6 +116,36 @@ func ExampleClient_SetNamespace() {
 	}
 	// Output:
 	// default
+}
+
+// What was said with metadata of a person is erased, and receipted; the chat stays.
+func ExampleClient_Erase() {
+	ctx := context.Background()
+	c, stop := dialled()
+	defer stop()
+
+	chat, err := c.Chat(ctx, "42", client.System("You are a helpful agent."))
+	check(err)
+	_, err = chat.AppendNode(ctx, client.Node{Messages: []*transcriptv1.Message{client.User("I am Ann.")}, Metadata: map[string]string{"subject": "42"}})
+	check(err)
+
+	var erased []string
+	what := client.Erasure{Metadata: &transcriptv1.EntrySelector{Key: "subject", Value: "42"}, Reference: "T-1042", WaitForFiles: true}
+	for report, err := range c.Erase(ctx, what) {
+		check(err)
+		for _, node := range report.Nodes {
+			erased = append(erased, node.NodeId)
+		}
+	}
+	receipts, err := c.Receipts(ctx, erased...) // 1,000 ids at most
+	check(err)
+	for _, receipt := range receipts {
+		says, err := canonical.CheckReceipt(receipt.Receipt)
+		check(err) // ErrReceipt: its key has not signed it
+		fmt.Println(says.Reference, receipt.PurgedAt != nil)
+	}
+	// Output:
+	// T-1042 true
 }
 
 // What nobody refers to is counted, and the history of an alias forgotten, so that a collection takes what it kept.
