@@ -152,7 +152,7 @@ func hintFor(e *client.Error) string {
 	case client.ErrSharedRoot:
 		return "Nothing was erased. Give --shared keep to leave such roots alone, or --shared erase to erase them for everybody who begins with the same words."
 	case client.ErrQuotaExceeded:
-		return "Who has the role operate sees quotas with 'transcriptctl stats'. Who has the role admin can raise them with 'transcriptctl namespace set'."
+		return "Who has the role operate sees quotas with 'transcriptctl stats'. Who has the roles admin and operate can raise them with 'transcriptctl namespace set'."
 	case client.ErrRateLimited:
 		return "Nothing was changed. Make fewer calls at once, or ask the server's operator for a higher rate."
 	case client.ErrInternal:
