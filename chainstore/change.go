@@ -71,8 +71,8 @@ type NewNode struct {
 	// nothing is read, for they are Variables. Receipt is that of Eraser. nil: it was not erased.
 	Erased  *Erased
 	Receipt []byte
-	// Absent says of such a node that whoever puts it found none that an erasure takes something from: one that is there with content is left as it
-	// is, with ErrBadErasure.
+	// Absent says of such a node that whoever puts it found none that it takes something from: one from which it would is left as it is, with
+	// ErrBadErasure.
 	Absent bool
 	// Compaction makes it a compaction node, which has a parent, and neither metadata nor SpawnedFrom; else nil.
 	Compaction *Compaction

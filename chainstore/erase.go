@@ -154,8 +154,11 @@ func (n *ErasedNode) Over(h *Header, payload []byte) (*Header, []byte, error) {
 		left, changed = append(left, given...), true
 		*m = marker(h, m, &n.Facts[i])
 	}
-	if !changed {
+	switch {
+	case !changed:
 		return nil, nil, nil
+	case n.put != nil && n.put.Absent:
+		return nil, nil, ErrBadErasure
 	}
 	if out.Erased == nil {
 		out.Erased = (&Erased{n.PayloadDigest, n.MetadataDigest, h.PayloadLength, h.MetadataLength, n.Variables}).Clone()
@@ -186,7 +189,7 @@ func (n *ErasedNode) describes(h *Header) bool {
 	if n.put == nil {
 		return true
 	}
-	if n.put.Absent && TakesFrom(h) || h.Erased == nil && (n.put.Erased.MetadataLength != h.MetadataLength || n.put.Outcome != h.Outcome) {
+	if h.Erased == nil && (n.put.Erased.MetadataLength != h.MetadataLength || n.put.Outcome != h.Outcome) {
 		return false
 	}
 	for i := range n.Facts {
@@ -196,9 +199,6 @@ func (n *ErasedNode) describes(h *Header) bool {
 	}
 	return true
 }
-
-// TakesFrom tells whether an erasure can take something from a node: it has all of its content, or messages that other erasures left.
-func TakesFrom(h *Header) bool { return h.Erased == nil || h.Covers.Present }
 
 // standsFor tells whether all that folds and indexes go by is as it is in the node.
 func (n *ErasedNode) standsFor(h *Header) bool {

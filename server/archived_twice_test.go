@@ -16,7 +16,7 @@ func TestArchivedBothWays(t *testing.T) {
 		after := r.archivedNodes("default")
 		err := r.putArchived("there", before[0], after[0])
 		if f := failureOf(err); f.code == codes.Internal {
-			t.Fatalf("the answer is %v", err)
+			r.Fatalf("the answer is %v", err)
 		}
 	})
 }

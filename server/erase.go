@@ -39,7 +39,11 @@ func (a *admin) Erase(req *transcriptv1.EraseRequest, out grpc.ServerStreamingSe
 	defer quiet()
 	holds := a.keeper.Erasing(e.Namespace, func(int) string { return kind })
 	defer holds.End()
-	e.Holds, e.Tell, e.Erased = holds, s.tell, leave
+	e.Holds, e.Tell = holds, s.tell
+	e.Erased = func() {
+		holds.End()
+		leave()
+	}
 	err = e.Run(out.Context())
 	reply.CallOf(out.Context()).Tell(s.done)
 	return err

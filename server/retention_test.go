@@ -261,7 +261,7 @@ func TestHoldReaches(t *testing.T) {
 		} {
 			at := -1
 			erasing := keeper.Erasing("default", func(i int) string { at = i; return "" })
-			err := erasing.Check(r.ctx(), []chainstore.ID{storeID(r.T, absent), storeID(r.T, id)})
+			err := erasing.Check(r.ctx(), []chainstore.ID{storeID(r.T, absent), storeID(r.T, id)}, nil)
 			if err != nil != want || (at == 1) != want || want && !errors.Is(err, retention.ErrHeld) {
 				r.Errorf("of %s the place is %d, %v, want that it is held: %v", id, at, err, want)
 			}

@@ -189,6 +189,10 @@ func TestRederivedErasures(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = openAt(t, dir, Options{}) // nothing is being committed
+	before, err := s.Erasures(t.Context(), testNamespace)
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := allRows(t, s)
 	spoils := map[string]commit.Write{}
 	for key := range want {
@@ -202,15 +206,15 @@ func TestRederivedErasures(t *testing.T) {
 	if err := s.write(s.source.Versions.Last()+1, spoils); err != nil {
 		t.Fatal(err)
 	}
-	err := s.rederive(context.Background(), chainstore.Check{Namespace: testNamespace}, storetest.Simple().Judge, func(chainstore.VerifyReport) error { return nil })
+	err = s.rederive(context.Background(), chainstore.Check{Namespace: testNamespace}, storetest.Simple().Judge, func(chainstore.VerifyReport) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
 	counters := string(layout.CountersKey(layout.FirstNamespace))
-	if keys := differing(allRows(t, s), want); !slices.Equal(keys, []string{counters}) { // the erasures cannot be known, but that there were some
+	if keys := differing(allRows(t, s), want); !slices.Equal(keys, []string{counters}) { // the number of the erasures is another one
 		t.Errorf("rows %q are not as they were", keys)
 	}
-	if erasures, err := s.Erasures(t.Context(), testNamespace); err != nil || erasures != 2 {
+	if erasures, err := s.Erasures(t.Context(), testNamespace); err != nil || erasures <= before {
 		t.Errorf("%d erasures, %v", erasures, err)
 	}
 	mustBeClean(t, s)

@@ -70,7 +70,9 @@ func (s *Store) Restore(ctx context.Context, name string, r *chainstore.Restored
 	for id, given := range receipts {
 		ns.receipts[id] = receipt{given, s.millis(), s.point}
 	}
-	ns.erasures += uint64(len(receipts))
+	if len(receipts) > 0 {
+		ns.erasures = chainstore.NextErasures(ns.erasures, s.millis(), uint64(s.point))
+	}
 	s.namespaces[name] = ns
 	return len(due), nil
 }

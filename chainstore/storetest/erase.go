@@ -665,7 +665,7 @@ func eraseRestoredOver(f *fixture) {
 	absent := func(n chainstore.NewNode) chainstore.NewNode { n.Absent = true; return n }
 	g.ok(put(left...))
 	g.ok(put(absent(left[1])))
-	g.fails(put(absent(left[copies])), chainstore.ErrBadErasure)
+	g.ok(put(absent(left[copies])))
 	g.hides(ids, ids...)
 	g.clean()
 	h := f.in("empty")

@@ -56,10 +56,11 @@ func eraseReceipts(f *fixture) {
 func (f *fixture) restoresReceipts(ids []chainstore.ID, all []chainstore.KeptReceipt) {
 	f.Helper()
 	g := f.in("restored")
-	for range 2 {
-		g.restore(&chainstore.Restored{Receipts: all}, 0)
-		equal(g, "the erasures", g.erasures(), uint64(len(ids)))
-	}
+	g.restore(&chainstore.Restored{Receipts: all}, 0)
+	erasures := g.erasures()
+	equal(g, "that erasures were counted", erasures > 0, true)
+	g.restore(&chainstore.Restored{Receipts: all}, 0)
+	equal(g, "the erasures behind a repeat", g.erasures(), erasures)
 	for _, id := range ids {
 		g.hasReceipt(id, []byte("receipt of "+id.Prefix()))
 	}

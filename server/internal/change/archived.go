@@ -52,16 +52,18 @@ func (b *Builder) CommitArchived(
 // that there is none to take.
 func (b *Builder) fits(ctx context.Context, store chainstore.Store, namespace string) (*Taken, error) {
 	taken := &Taken{}
-	erased, ids := map[chainstore.ID]int{}, []chainstore.ID(nil)
+	erased, whole, ids := map[chainstore.ID]int{}, map[chainstore.ID]bool{}, []chainstore.ID(nil)
 	for i := range b.change.Nodes {
-		if b.change.Nodes[i].Erased == nil {
-			continue
-		}
-		id := b.change.Nodes[i].Identify(nil)
-		if _, again := erased[id]; again {
+		n := &b.change.Nodes[i]
+		id := n.Identify(nil)
+		if _, again := erased[id]; again || n.Erased != nil && whole[id] {
 			return nil, wire.InvalidField(b.nodes[i], "must not be a node of the request again that was erased")
 		}
-		b.change.Nodes[i].Absent = true
+		if n.Erased == nil {
+			whole[id] = true
+			continue
+		}
+		n.Absent = true
 		ids, erased[id] = append(ids, id), i
 	}
 	if len(ids) == 0 {
@@ -69,41 +71,42 @@ func (b *Builder) fits(ctx context.Context, store chainstore.Store, namespace st
 	}
 	return taken, store.Nodes(ctx, wire.Namespace(namespace), ids, func(n *chainstore.FoundNode) error {
 		at := erased[n.Header.ID]
-		if chainstore.TakesFrom(n.Header) {
-			b.change.Nodes[at].Absent = false
+		b.change.Nodes[at].Absent = false
+		takes, err := fitsNode(b.nodes[at], &b.change.Nodes[at], n)
+		if b.change.Nodes[at].Absent = !takes; takes {
 			taken.IDs, taken.Fields = append(taken.IDs, n.Header.ID), append(taken.Fields, b.nodes[at]+".erasure")
 		}
-		return fitsNode(b.nodes[at], &b.change.Nodes[at], n)
+		return err
 	})
 }
 
-// fitsNode judges one, whose place in the request is field, by the node that is there.
-func fitsNode(field string, in *chainstore.NewNode, there *chainstore.FoundNode) error {
+// fitsNode judges one, whose place in the request is field, by the node that is there, and tells whether it takes something from that.
+func fitsNode(field string, in *chainstore.NewNode, there *chainstore.FoundNode) (takes bool, err error) {
 	h, erasure := there.Header, field+".erasure."
 	for i := range min(len(in.Messages), len(h.Messages)) {
 		if was := in.Messages[i].Was; was > 0 && h.Messages[i].Was == 0 && was != h.Messages[i].Length {
-			return wire.InvalidField(wire.Indexed(erasure+"message_bytes", i), "must be the bytes of the message of the node, which is there")
+			return false, wire.InvalidField(wire.Indexed(erasure+"message_bytes", i), "must be the bytes of the message of the node, which is there")
 		}
 	}
 	if h.Erased == nil {
 		entries, err := canonical.CheckMetadata(there.Metadata)
 		if err != nil {
-			return err
+			return false, err
 		}
 		switch {
 		case in.Erased.MetadataLength != h.MetadataLength:
-			return wire.InvalidField(erasure+"metadata_bytes", "must be the bytes of the metadata of the node, which is there")
+			return false, wire.InvalidField(erasure+"metadata_bytes", "must be the bytes of the metadata of the node, which is there")
 		case !slices.Equal(in.Variables, canonical.Variables(entries)):
-			return wire.InvalidField(erasure+"variables", "must be what the node does to variables, which is there")
+			return false, wire.InvalidField(erasure+"variables", "must be what the node does to variables, which is there")
 		case in.Outcome != canonical.Outcome(entries):
-			return wire.InvalidField(erasure+"outcome", "must be that of the node, which is there")
+			return false, wire.InvalidField(erasure+"outcome", "must be that of the node, which is there")
 		}
 	}
-	_, _, err := in.ErasedHere(h.ID).Over(h, there.Payload)
+	left, _, err := in.ErasedHere(h.ID).Over(h, there.Payload)
 	if errors.Is(err, chainstore.ErrBadErasure) {
 		err = wire.InvalidField(field+".payload", "must have the markers of the messages of the node, which is there")
 	}
-	return err
+	return left != nil, err
 }
 
 // Archived adds a node that was put elsewhere; field is its place in the request.

@@ -45,8 +45,8 @@ type Erasure struct {
 
 // Holds refuses what is held.
 type Holds interface {
-	// Check is asked about all nodes before the first is erased. Erase runs what erases some of them, and Labels what erases labels of aliases.
-	Check(ctx context.Context, ids []chainstore.ID) error
+	// Check is asked about all nodes and aliases before the first is erased. Erase runs what erases some of them, and Labels what erases labels of aliases.
+	Check(ctx context.Context, ids []chainstore.ID, names []string) error
 	Erase(ctx context.Context, ids []chainstore.ID, erase func() error) error
 	Labels(ctx context.Context, names []string, erase func() error) error
 }
@@ -171,7 +171,7 @@ func (r *run) held(ctx context.Context) error {
 	if err := r.tell(nil); err != nil {
 		return err
 	}
-	if err := r.Holds.Check(ctx, slices.Concat(all, r.heads)); err != nil {
+	if err := r.Holds.Check(ctx, slices.Concat(all, r.heads), r.names); err != nil {
 		return err
 	}
 	if err := r.erase(ctx, all, nil); err != nil {

@@ -29,9 +29,10 @@ func (l *lock) with(ctx context.Context, n int64, f func() error) error {
 	if !l.TryAcquire(n) {
 		waiting, cancel := deadline.Early(ctx)
 		defer cancel()
-		if err := l.Acquire(waiting, n); errors.Is(ctx.Err(), context.Canceled) {
-			return ctx.Err()
-		} else if err != nil {
+		if err := l.Acquire(waiting, n); err != nil {
+			if errors.Is(ctx.Err(), context.Canceled) {
+				return ctx.Err()
+			}
 			return chainstore.ErrOverloaded
 		}
 	}

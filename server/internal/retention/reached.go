@@ -41,12 +41,16 @@ func (e *Erasing) End() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.watches, e)
+	e.known, e.through, e.set = false, nil, nil
 }
 
-// Check tells whether a hold keeps one of some nodes by now: a HeldError. Nodes that are not there are passed over.
-func (e *Erasing) Check(ctx context.Context, nodes []chainstore.ID) error {
+// Check tells whether a hold keeps one of some nodes or aliases by now: a HeldError. Nodes that are not there are passed over.
+func (e *Erasing) Check(ctx context.Context, nodes []chainstore.ID, names []string) error {
 	if err := e.look(ctx); err != nil {
 		return err
+	}
+	if slices.ContainsFunc(names, e.held.Holds) {
+		return &HeldError{Field: e.field(0)}
 	}
 	return e.judge(ctx, nodes)
 }

@@ -349,7 +349,9 @@ func (c *checker) mendCounters() {
 	now.Puts = max(stored.Puts, c.puts, c.counted.Nodes)
 	now.Floor, now.Swept, now.Erasures, now.Rest = stored.Floor, stored.Swept, max(stored.Erasures, now.Erasures), stored.Rest
 	if c.hasCounters == 0 {
-		now.Floor = c.floor
+		if now.Floor = c.floor; now.Erasures > 0 { // clients may know any number that was counted before
+			now.Erasures = chainstore.NextErasures(0, c.Now().UnixMilli(), now.Erasures)
+		}
 	}
 	if c.hasCounters == 1 && now == stored || c.Namespace == layout.NoNamespace {
 		return
