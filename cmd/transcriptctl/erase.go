@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/transcriptd/transcriptd/client"
@@ -79,7 +80,7 @@ func (c *eraseCommand) asked(ctx context.Context, s *session) (e client.Erasure,
 	for _, text := range c.Nodes {
 		id, err := erasable(ctx, s, text)
 		if err != nil {
-			return e, err
+			return e, ofNode(text, len(c.Nodes), err)
 		}
 		e.Nodes = append(e.Nodes, id)
 	}
@@ -145,7 +146,7 @@ func (p *erasePrinter) print(r *transcriptv1.EraseResponse) error {
 		return errors.Join(p.s.printReply(r), p.s.out.Flush())
 	}
 	for _, n := range r.GetNodes() {
-		if err := p.nodes.row([]string{short(n.GetNodeId()), eraseCause(n), count(n.GetMessages(), "message"), size(n.GetMessageBytes()), eraseWhat(n)}); err != nil {
+		if err := p.nodes.row([]string{n.GetNodeId(), eraseCause(n), count(n.GetMessages(), "message"), size(n.GetMessageBytes()), eraseWhat(n)}); err != nil {
 			return err
 		}
 	}
@@ -155,7 +156,7 @@ func (p *erasePrinter) print(r *transcriptv1.EraseResponse) error {
 		}
 	}
 	for _, id := range r.GetSpawnedNodeIds() {
-		if err := p.s.printLine("spawned, and not erased: %s", short(id)); err != nil {
+		if err := p.s.printLine("spawned, and not erased: %s", id); err != nil {
 			return err
 		}
 	}
@@ -165,7 +166,26 @@ func (p *erasePrinter) print(r *transcriptv1.EraseResponse) error {
 	if r.GetMoreSpawned() {
 		p.s.remark("there may be more chains that were spawned")
 	}
+	if r.GetNodesErased()+r.GetAlreadyErased()+r.GetSharedRootsKept() == 0 {
+		p.s.remark("%s", p.command.nothing(p.s, r))
+	}
 	return p.s.printLine("%s", p.command.text(r))
+}
+
+// nothing says that nothing was selected.
+func (c *eraseCommand) nothing(s *session, r *transcriptv1.EraseResponse) string {
+	sought := "metadata " + c.Metadata
+	switch {
+	case c.AliasPrefix != "":
+		sought = "an alias that begins with " + name(string(c.AliasPrefix))
+	case c.Attribute != "":
+		sought = "an attribute " + c.Attribute
+	}
+	text := fmt.Sprintf("nothing in namespace %s has %s that is not erased; %s looked at", s.namespace(), sought, count(r.GetNodesLookedAt(), "node"))
+	if c.Wait {
+		text += ". What was erased before may be in files yet: 'transcriptctl receipt show' tells, by ids"
+	}
+	return text
 }
 
 func eraseCause(n *transcriptv1.ErasedNode) string {

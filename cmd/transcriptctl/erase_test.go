@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/base64"
+	"encoding/hex"
 	"os"
 	"path/filepath"
 	"strings"
@@ -72,6 +74,36 @@ func TestErase(t *testing.T) {
 	if out := s.must("receipt", "verify", "--file", file, "--public-key", key, "-o", "json"); !strings.Contains(out, `"verified":true`) {
 		t.Errorf("it prints %q", out)
 	}
+	raw, err := hex.DecodeString(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.must("receipt", "verify", "--file", file, "--public-key", base64.StdEncoding.EncodeToString(raw))
+	if out := s.must("version", "--server"); !strings.Contains(out, key) {
+		t.Errorf("version prints %q, without the key", out)
+	}
+	write(s.must("receipt", "show", "me/chat", "me/two", "--output", "json"))
+	if out := s.must("receipt", "verify", "--file", file); strings.Count(out, "verified") != 2 || strings.Count(out, "left the files: 20") != 2 {
+		t.Errorf("of two receipts it prints %q", out)
+	}
+	for want, args := range map[string][]string{
+		"nope: ":    {"receipt", "show", "me/chat", "nope"},
+		"absent: ":  {"erase", "me/chat", "absent", "--yes"},
+		"whole id ": {"receipt", "show", "abcdef"},
+	} {
+		if r := s.run(args...); r.code != exitNotFound || !strings.Contains(r.notes, want) {
+			t.Errorf("%q: exit code %d, %q, without %q", args, r.code, r.notes, want)
+		}
+	}
+	for want, args := range map[string][]string{
+		"nothing in namespace default has metadata a=b that is not erased; 3 nodes looked at":             {"--metadata", "a=b"},
+		"an alias that begins with you/ that is not erased":                                               {"--alias-prefix", "you/"},
+		"nothing in namespace other has an attribute a=b that is not erased; 0 nodes looked at. What was": {"--attribute", "a=b", "--wait", "--namespace", "other"},
+	} {
+		if r := s.run(append([]string{"erase", "--yes"}, args...)...); r.code != exitOK || !strings.Contains(r.notes, want) {
+			t.Errorf("%q: exit code %d, %q, without %q", args, r.code, r.notes, want)
+		}
+	}
 	refused := func(code int, args ...string) {
 		t.Helper()
 		if r := s.run(append([]string{"receipt", "verify"}, args...)...); r.code != code || r.out != "" {
@@ -91,6 +123,9 @@ func TestErase(t *testing.T) {
 	refused(exitDamaged, "--file", file)
 	write(strings.Replace(kept, `"nodeId":"`, `"nodeId":"0`, 1))
 	refused(exitDamaged, "--file", file)
+	if r := s.run("receipt", "verify", "--file", file, "--output", "json"); !strings.Contains(r.notes, "not of 0") {
+		t.Errorf("another id: %q", r.notes)
+	}
 	write("no receipt")
 	refused(exitUsage, "--file", file)
 	s.must("put", "--text", "lone", "--alias", "lone")

@@ -3,13 +3,19 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
+	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/transcriptd/transcriptd/canonical"
+	"github.com/transcriptd/transcriptd/client"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -19,34 +25,56 @@ type receiptCommand struct {
 }
 
 type receiptShowCommand struct {
-	Node string `arg:"" name:"NODE" completes:"alias" help:"The node: id, beginning of an id (6 digits or more), or alias. Of one that was deleted since, the whole id."`
+	Nodes []string `arg:"" name:"NODE" completes:"alias" help:"The nodes: ids, beginnings of ids (6 digits or more), or aliases. Of one that was collected since, the whole id."`
 }
 
 func (c *receiptShowCommand) Help() string {
-	return `Shows what the receipt of a node says, and whether the content has left the files of the store. With --output json it is what 'receipt verify --file' reads. Examples:
+	return `Shows what the receipts of nodes say, and whether the content has left the files of the store. With --output json each is a line, which 'receipt verify --file' reads. Examples:
 
     transcriptctl receipt show 3f9a1c2b
-    transcriptctl receipt show 3f9a1c2b --output json > receipt.json`
+    transcriptctl receipt show 3f9a1c2b 475d24b5 --output json > receipts.jsonl`
 }
 
-// Run shows a receipt.
+// Run shows receipts.
 func (c *receiptShowCommand) Run(ctx context.Context, s *session) error {
-	receipt, err := readReceipt(ctx, s, c.Node)
+	receipts, err := readReceipts(ctx, s, c.Nodes)
 	if err != nil {
 		return err
 	}
-	if s.json {
-		return s.printReply(receipt)
+	for i, receipt := range receipts {
+		if s.json {
+			if err := s.printReply(receipt); err != nil {
+				return err
+			}
+			continue
+		}
+		says, err := canonical.CheckReceipt(receipt.GetReceipt())
+		if err != nil {
+			return err
+		}
+		key := hex.EncodeToString(receipt.GetReceipt().GetPublicKey())
+		if err := s.printNext(i, append(receiptRows(says), [2]string{"left the files", leftFiles(receipt)}, [2]string{"key", key})); err != nil {
+			return err
+		}
 	}
-	says, err := canonical.CheckReceipt(receipt.GetReceipt())
-	if err != nil {
-		return err
+	return nil
+}
+
+// printNext prints rows, behind an empty line where others were printed.
+func (s *session) printNext(before int, rows [][2]string) error {
+	if before > 0 {
+		if err := s.printLine(""); err != nil {
+			return err
+		}
 	}
-	gone := "not yet"
-	if receipt.GetPurgedAt() != nil {
-		gone = clock(receipt.GetPurgedAt())
+	return s.printRows(rows)
+}
+
+func leftFiles(r *transcriptv1.NodeReceipt) string {
+	if r.GetPurgedAt() == nil {
+		return "not yet"
 	}
-	return s.printRows(append(receiptRows(says), [2]string{"left the files", gone}, [2]string{"key", hex.EncodeToString(receipt.GetReceipt().GetPublicKey())}))
+	return clock(r.GetPurgedAt())
 }
 
 func receiptRows(r *transcriptv1.ErasureReceipt) [][2]string {
@@ -54,6 +82,17 @@ func receiptRows(r *transcriptv1.ErasureReceipt) [][2]string {
 		{"node", hex.EncodeToString(r.GetNodeId())}, {"erased", clock(r.GetErasedAt())}, {"reference", orDash(visible(r.GetReference()))},
 		{"namespace", visible(r.GetNamespace())}, {"store", visible(r.GetStoreId())},
 	}
+}
+
+// ofNode is an error of one of several nodes, which it names. A beginning of an id finds no node that was collected.
+func ofNode(node string, of int, err error) error {
+	if of > 1 {
+		err = fmt.Errorf("%s: %w", visible(node), err)
+	}
+	if isHex(node) && len(node) < idDigits && errors.Is(err, client.ErrNodeNotFound) {
+		err = &suggestion{err: err, sure: true, text: "A node that was collected since it was erased is found by its whole id alone."}
+	}
+	return err
 }
 
 // erasable is the id of a node, which may be erased, or gone where it is a whole id.
@@ -66,52 +105,73 @@ func erasable(ctx context.Context, s *session, node string) (string, error) {
 	return found.GetAlias().GetNodeId(), err
 }
 
-// readReceipt asks for the receipt of a node.
-func readReceipt(ctx context.Context, s *session, node string) (*transcriptv1.NodeReceipt, error) {
-	id, err := erasable(ctx, s, node)
-	if err != nil {
-		return nil, err
+// maxReceipts is how many receipts a call asks for.
+const maxReceipts = 1000
+
+// readReceipts asks for the receipts of nodes.
+func readReceipts(ctx context.Context, s *session, nodes []string) (receipts []*transcriptv1.NodeReceipt, err error) {
+	ids := make([]string, len(nodes))
+	for i, node := range nodes {
+		if ids[i], err = erasable(ctx, s, node); err != nil {
+			return nil, ofNode(node, len(nodes), err)
+		}
 	}
-	receipts, err := s.Receipts(ctx, id)
-	if err != nil {
-		return nil, err
+	for some := range slices.Chunk(ids, maxReceipts) {
+		got, err := s.Receipts(ctx, some...)
+		if err != nil {
+			return nil, err
+		}
+		for i := range some {
+			if len(got) != len(some) || got[i].GetNodeId() != some[i] {
+				return nil, errBadReply
+			}
+		}
+		receipts = append(receipts, got...)
 	}
-	if len(receipts) != 1 || receipts[0].GetNodeId() != id {
-		return nil, errBadReply
-	}
-	return receipts[0], nil
+	return receipts, nil
 }
 
 type receiptVerifyCommand struct {
-	Node string `arg:"" optional:"" name:"NODE" completes:"alias" help:"The node whose receipt the server is asked for."`
-	File string `type:"path" placeholder:"FILE" help:"A file with a receipt instead, as 'receipt show --output json' prints it; - for standard input."`
-	Key  string `name:"public-key" placeholder:"HEX" help:"The public key that must have signed it, 64 digits. Default: that of the server, so give it to rely on no server."`
+	Nodes []string  `arg:"" optional:"" name:"NODE" completes:"alias" help:"The nodes whose receipts the server is asked for."`
+	File  string    `type:"path" placeholder:"FILE" help:"A file with receipts instead, as 'receipt show --output json' prints them; - for standard input."`
+	Key   publicKey `name:"public-key" placeholder:"KEY" help:"The public key that must have signed them, in hex or base64, as 'transcriptctl version --server' tells it. Default: that of the server, so give it to rely on no server."`
+}
+
+// publicKey is an Ed25519 public key, in hex or base64.
+type publicKey []byte
+
+// UnmarshalText reads it.
+func (k *publicKey) UnmarshalText(text []byte) error {
+	for _, decode := range []func(string) ([]byte, error){hex.DecodeString, base64.StdEncoding.DecodeString} {
+		if key, err := decode(string(text)); err == nil && len(key) == ed25519.PublicKeySize {
+			*k = key
+			return nil
+		}
+	}
+	return errors.New("must be a public key, 64 hex digits or 44 of base64: 'transcriptctl version --server' tells it")
 }
 
 func (c *receiptVerifyCommand) Help() string {
-	return `A receipt proves that whoever has the store's key has said that the store erased the node, and when. It does not prove that no copy is elsewhere, such as in a backup. Exit code 6 where it does not verify. Examples:
+	return `A receipt proves that whoever has the store's key has said that the store erased the node, and when. When the content left the files the server tells beside it, unsigned. It does not prove that no copy is elsewhere, such as in a backup. Exit code 6 where one does not verify. Examples:
 
     transcriptctl receipt verify 3f9a1c2b
-    transcriptctl receipt verify --file receipt.json --public-key 9f2c…`
+    transcriptctl receipt verify --file receipts.jsonl --public-key 9f2c…`
 }
 
 // errReceipt says that a receipt proves nothing.
 var errReceipt = errors.New("the receipt does not verify")
 
-// Run verifies a receipt.
+// Run verifies receipts.
 func (c *receiptVerifyCommand) Run(ctx context.Context, s *session) error {
-	if (c.Node == "") == (c.File == "") {
+	if (len(c.Nodes) == 0) == (c.File == "") {
 		return usagef("give NODE or --file")
 	}
-	key, err := hex.DecodeString(c.Key)
-	if err != nil || c.Key != "" && len(key) != 32 {
-		return usagef("--public-key must be a public key of 64 hex digits")
-	}
-	receipt, err := c.read(ctx, s)
+	receipts, err := c.read(ctx, s)
 	if err != nil {
 		return err
 	}
-	if c.Key == "" {
+	key := c.Key
+	if key == nil {
 		info, err := s.ServerInfo(ctx)
 		if err != nil {
 			return err
@@ -120,14 +180,23 @@ func (c *receiptVerifyCommand) Run(ctx context.Context, s *session) error {
 			return inputf("the store has signed nothing, so the server tells no key: give --public-key")
 		}
 	}
-	says, err := canonical.CheckReceipt(receipt.GetReceipt())
-	if err != nil {
-		return fmt.Errorf("%w: %w", errReceipt, err)
+	for i, receipt := range receipts {
+		if err := c.verify(s, i, receipt, key); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// verify verifies one, behind others.
+func (c *receiptVerifyCommand) verify(s *session, before int, receipt *transcriptv1.NodeReceipt, key publicKey) error {
+	says, err := canonical.CheckReceipt(receipt.GetReceipt())
 	id := hex.EncodeToString(says.GetNodeId())
 	switch {
+	case err != nil:
+		return fmt.Errorf("%w: that of the node %s: %w", errReceipt, visible(receipt.GetNodeId()), err)
 	case !bytes.Equal(receipt.GetReceipt().GetPublicKey(), key):
-		return fmt.Errorf("%w: it is signed with the key %x, and not with %x", errReceipt, receipt.GetReceipt().GetPublicKey(), key)
+		return fmt.Errorf("%w: that of the node %s is signed with the key %x, and not with %x", errReceipt, id, receipt.GetReceipt().GetPublicKey(), key)
 	case receipt.GetNodeId() != id:
 		return fmt.Errorf("%w: it is of the node %s, and not of %s", errReceipt, id, visible(receipt.GetNodeId()))
 	case s.json:
@@ -141,21 +210,32 @@ func (c *receiptVerifyCommand) Run(ctx context.Context, s *session) error {
 			Key       string `json:"key"`
 		}{true, id, clock(says.GetErasedAt()), says.GetReference(), says.GetNamespace(), says.GetStoreId(), hex.EncodeToString(key)})
 	}
-	return s.printRows(append([][2]string{{"verified", "the store has erased the node, says the owner of the key"}}, append(receiptRows(says), [2]string{"key", hex.EncodeToString(key)})...))
+	rows := append([][2]string{{"verified", "the store has erased the node, says the owner of the key"}}, receiptRows(says)...)
+	return s.printNext(before, append(rows, [2]string{"key", hex.EncodeToString(key)}, [2]string{"not signed", "left the files: " + leftFiles(receipt)}))
 }
 
-// read reads the receipt from where it is.
-func (c *receiptVerifyCommand) read(ctx context.Context, s *session) (*transcriptv1.NodeReceipt, error) {
+// read reads receipts from where they are.
+func (c *receiptVerifyCommand) read(ctx context.Context, s *session) (receipts []*transcriptv1.NodeReceipt, err error) {
 	if c.File == "" {
-		return readReceipt(ctx, s, c.Node)
+		return readReceipts(ctx, s, c.Nodes)
 	}
 	data, place, err := s.readAll(ctx, c.File)
 	if err != nil {
 		return nil, err
 	}
-	receipt := &transcriptv1.NodeReceipt{}
-	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, receipt); err != nil {
-		return nil, inputf("%s: it is not what 'receipt show --output json' prints", place)
+	for each := json.NewDecoder(bytes.NewReader(data)); ; {
+		var one json.RawMessage
+		receipt := &transcriptv1.NodeReceipt{}
+		err := each.Decode(&one)
+		if errors.Is(err, io.EOF) && len(receipts) > 0 {
+			return receipts, nil
+		}
+		if err == nil {
+			err = (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(one, receipt)
+		}
+		if err != nil {
+			return nil, inputf("%s: receipt %d is not what 'receipt show --output json' prints", place, len(receipts)+1)
+		}
+		receipts = append(receipts, receipt)
 	}
-	return receipt, nil
 }

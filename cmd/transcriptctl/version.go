@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"runtime/debug"
@@ -58,6 +59,7 @@ func serverRows(info *transcriptv1.ServerInfoResponse) [][2]string {
 		{"store", orDash(info.GetStoreId())},
 		{"engine", fmt.Sprintf("%s, store format %d", orDash(info.GetEngine()), info.GetStoreFormat())},
 		{"features", orDash(strings.Join(info.GetFeatures(), ", "))},
+		{"receipt key", orDash(hex.EncodeToString(info.GetReceiptPublicKey()))},
 	}
 }
 
