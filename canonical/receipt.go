@@ -45,6 +45,14 @@ func CheckReceipt(signed *transcriptv1.SignedReceipt) (*transcriptv1.ErasureRece
 // ParseReceipt reads a receipt as stores keep it: a SignedReceipt, serialised, of at most MaxReceiptBytes, of a node with an id and a time from 1970 to 9999. Whose
 // signature it has it does not tell: it may be another store's. The error is a FieldError without a path.
 func ParseReceipt(kept []byte) (*transcriptv1.ErasureReceipt, error) {
+	receipt, err := parseReceipt(kept)
+	if err != nil {
+		return nil, err
+	}
+	return receipt, nil
+}
+
+func parseReceipt(kept []byte) (*transcriptv1.ErasureReceipt, *FieldError) {
 	signed, receipt := &transcriptv1.SignedReceipt{}, &transcriptv1.ErasureReceipt{}
 	switch {
 	case len(kept) == 0:
@@ -52,7 +60,7 @@ func ParseReceipt(kept []byte) (*transcriptv1.ErasureReceipt, error) {
 	case len(kept) > MaxReceiptBytes:
 		return nil, overLimit("", fmt.Sprintf("must be at most %d bytes", MaxReceiptBytes))
 	case proto.Unmarshal(kept, signed) != nil || proto.Unmarshal(signed.GetReceipt(), receipt) != nil:
-		return nil, malformed("", "must be a SignedReceipt with an ErasureReceipt in it")
+		return nil, invalid("", "must be a SignedReceipt with an ErasureReceipt in it")
 	case len(receipt.GetNodeId()) != 32:
 		return nil, invalid("", "must have a node_id of 32 bytes")
 	}

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"errors"
+	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/transcriptd/transcriptd/canonical"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -40,5 +42,55 @@ func TestReceipts(t *testing.T) {
 		if _, err := canonical.CheckReceipt(bad); !errors.Is(err, canonical.ErrReceipt) {
 			t.Errorf("%v: %v", bad, err)
 		}
+	}
+}
+
+// TestParseReceipt: what stores keep is read, whoever signed it, and what is none is refused with what has to be.
+func TestParseReceipt(t *testing.T) {
+	kept := func(does func(*transcriptv1.ErasureReceipt)) []byte {
+		receipt := &transcriptv1.ErasureReceipt{NodeId: bytes.Repeat([]byte{1}, 32), ErasedAt: &timestamppb.Timestamp{Seconds: 1}, Reference: "T-1"}
+		does(receipt)
+		inner, err := proto.Marshal(receipt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := proto.Marshal(&transcriptv1.SignedReceipt{Receipt: inner})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	good := kept(func(*transcriptv1.ErasureReceipt) {})
+	if got, err := canonical.ParseReceipt(good); err != nil || got.Reference != "T-1" || len(got.NodeId) != 32 {
+		t.Errorf("got %v, %v", got, err)
+	}
+	at := func(seconds int64, nanos int32) []byte {
+		return kept(func(r *transcriptv1.ErasureReceipt) {
+			r.ErasedAt = &timestamppb.Timestamp{Seconds: seconds, Nanos: nanos}
+		})
+	}
+	for what, c := range map[string]struct {
+		kept []byte
+		rule string
+		kind error
+	}{
+		"nothing":                {nil, "must not be empty", canonical.ErrInvalid},
+		"more than fits":         {kept(func(r *transcriptv1.ErasureReceipt) { r.Reference = strings.Repeat("x", canonical.MaxReceiptBytes) }), "at most 4096 bytes", canonical.ErrLimit},
+		"a text":                 {[]byte("receipt"), "a SignedReceipt with an ErasureReceipt", canonical.ErrInvalid},
+		"another thing inside":   {[]byte{0x0a, 1, 0x0a}, "a SignedReceipt with an ErasureReceipt", canonical.ErrInvalid},
+		"no node":                {kept(func(r *transcriptv1.ErasureReceipt) { r.NodeId = nil }), "a node_id of 32 bytes", canonical.ErrInvalid},
+		"a node of 31 bytes":     {kept(func(r *transcriptv1.ErasureReceipt) { r.NodeId = r.NodeId[1:] }), "a node_id of 32 bytes", canonical.ErrInvalid},
+		"no time":                {kept(func(r *transcriptv1.ErasureReceipt) { r.ErasedAt = nil }), "an erased_at from 1970 to 9999", canonical.ErrInvalid},
+		"a time before 1970":     {at(-1, 0), "an erased_at from 1970 to 9999", canonical.ErrInvalid},
+		"a time after 9999":      {at(253402300800, 0), "an erased_at from 1970 to 9999", canonical.ErrInvalid},
+		"nanoseconds below zero": {at(1, -1), "an erased_at from 1970 to 9999", canonical.ErrInvalid},
+	} {
+		_, err := canonical.ParseReceipt(c.kept)
+		if !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.rule) {
+			t.Errorf("%s: %v, want %q", what, err, c.rule)
+		}
+	}
+	if _, err := canonical.ParseReceipt(at(253402300799, 999999999)); err != nil {
+		t.Errorf("the last moment of 9999: %v", err)
 	}
 }

@@ -24,7 +24,7 @@ type StoredErasure struct {
 }
 
 // CheckArchived reads a node of an archive: CheckNode, also of one that was erased. Of that the envelope's digests are those from before, and nothing is
-// left that could be held against them; each message that was erased has to be a marker. The path of an error can begin with erasure, too.
+// left that could be held against them; each message that was erased has to be a marker, and the receipt that of the node. The path of an error can begin with erasure, too.
 func CheckArchived(n *transcriptv1.ArchivedNode) (*Stored, error) {
 	if n.GetErasure() == nil {
 		return CheckNode(n.GetEnvelope(), n.GetPayload(), n.GetMetadata(), n.GetSalt())
@@ -90,10 +90,13 @@ func (n *Stored) erased(e *transcriptv1.ArchivedErasure) *FieldError {
 		return overLimit("variables", fmt.Sprintf("must be at most %d", MaxMetadataEntries))
 	case e.GetOutcome() < 0 || e.GetOutcome() > transcriptv1.RunOutcome_RUN_OUTCOME_CANCELLED || out.Outcome != runloop.NoOutcome && !has:
 		return invalid("outcome", "must be one of RunOutcome, and unset without metadata")
-	case len(e.GetReceipt()) == 0:
-		return invalid("receipt", "must not be empty")
-	case len(e.GetReceipt()) > MaxReceiptBytes:
-		return overLimit("receipt", fmt.Sprintf("must be at most %d bytes", MaxReceiptBytes))
+	}
+	receipt, fault := parseReceipt(e.GetReceipt())
+	switch {
+	case fault != nil:
+		return fault.Under("receipt")
+	case string(receipt.GetNodeId()) != string(n.ID[:]):
+		return invalid("receipt", "must be of this node")
 	}
 	before := ""
 	for i, v := range e.GetVariables() {

@@ -1,9 +1,11 @@
 package conformance
 
 import (
+	"crypto/ed25519"
 	"encoding/hex"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/transcriptd/transcriptd/canonical"
@@ -63,14 +65,31 @@ func archivedRefused(p *probe) {
 	p.refused(err, "NODE_NOT_FOUND", "node")
 }
 
+// receiptOf is a receipt of a node, which another store has signed.
+func (p *probe) receiptOf(id []byte) []byte {
+	receipt := &transcriptv1.ErasureReceipt{NodeId: id, ErasedAt: &timestamppb.Timestamp{Seconds: 1}}
+	signed, err := canonical.SignReceipt(receipt, ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)))
+	p.ok(err, "a receipt")
+	b, err := proto.Marshal(signed)
+	p.ok(err, "a receipt")
+	return b
+}
+
 func archivedErased(p *probe) {
 	there, thereID := p.archived()
 	_, err := p.putArchived(there)
 	p.ok(err, "PutArchivedNodes")
 	absent, absentID := p.archived()
 	for id, n := range map[string]*transcriptv1.ArchivedNode{thereID: there, absentID: absent} {
-		left, err := canonical.EraseArchived(n, []byte("receipt"))
+		receipt := p.receiptOf(p.idBytes(id))
+		left, err := canonical.EraseArchived(n, receipt)
 		p.ok(err, "what is left")
+		for _, bad := range [][]byte{[]byte("receipt"), p.receiptOf(make([]byte, 32))} {
+			left.Erasure.Receipt = bad
+			_, err := p.putArchived(left)
+			p.refused(err, "INVALID_FIELD", "nodes[0].erasure.receipt")
+		}
+		left.Erasure.Receipt = receipt
 		reply, err := p.putArchived(left)
 		p.ok(err, "PutArchivedNodes of an erased node")
 		is(p, "id", reply[0].GetNodeId(), id)
@@ -78,7 +97,7 @@ func archivedErased(p *probe) {
 		got := p.get(id)
 		is(p, "content", got.GetInfo().GetContent(), transcriptv1.NodeContent_NODE_CONTENT_ERASED)
 		is(p, "text", got.GetMessages()[0].GetParts()[0].GetText(), canonical.ErasedText)
-		is(p, "receipt", string(got.GetErasure().GetReceipt()), "receipt")
+		is(p, "receipt", string(got.GetErasure().GetReceipt()), string(receipt))
 		is(p, "bytes from before", got.GetErasure().GetMessageBytes()[0], int32(len(n.GetPayload())))
 		_, err = p.putArchived(n)
 		p.refused(err, "PAYLOAD_ERASED", "nodes[0]")

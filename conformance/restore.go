@@ -10,15 +10,16 @@ import (
 )
 
 // archivedAlias is an alias that pointed to one node, then to none, then to another.
+func (p *probe) idBytes(id string) []byte {
+	b, err := hex.DecodeString(id)
+	p.holds(err == nil && len(b) == 32, "an id of 64 hex digits")
+	return b
+}
+
 func (p *probe) archivedAlias(name, first, last string) *transcriptv1.ArchiveAlias {
-	bytes := func(id string) []byte {
-		b, err := hex.DecodeString(id)
-		p.holds(err == nil, "an id of hex digits")
-		return b
-	}
 	at := func(ms int64) *timestamppb.Timestamp { return timestamppb.New(time.UnixMilli(ms)) }
 	return &transcriptv1.ArchiveAlias{Name: name, Revision: 9, Labels: map[string]string{"k": "v"}, States: []*transcriptv1.ArchiveAliasState{
-		{Node: bytes(first), Revision: 2, BeganAt: at(1000)}, {Revision: 4, BeganAt: at(2000)}, {Node: bytes(last), Revision: 7, BeganAt: at(3000)},
+		{Node: p.idBytes(first), Revision: 2, BeganAt: at(1000)}, {Revision: 4, BeganAt: at(2000)}, {Node: p.idBytes(last), Revision: 7, BeganAt: at(3000)},
 	}}
 }
 

@@ -23,6 +23,15 @@ func archived(parent string, messages ...*Message) *transcriptv1.ArchivedNode {
 	return &transcriptv1.ArchivedNode{Envelope: canonical.AppendEnvelope(nil, form.Envelope(hash(parent), nil)), Payload: form.Payload}
 }
 
+// idOf is the id of a node of an archive.
+func idOf(n *transcriptv1.ArchivedNode) [32]byte {
+	e, err := canonical.DecodeEnvelope(n.Envelope)
+	if err != nil {
+		panic(err)
+	}
+	return canonical.NodeID(e)
+}
+
 func hash(id string) *[32]byte {
 	b, err := hex.DecodeString(id)
 	if err != nil || len(b) != 32 {

@@ -16,6 +16,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/internal/testreceipt"
 	"github.com/transcriptd/transcriptd/internal/testserver"
 	"github.com/transcriptd/transcriptd/server"
 )
@@ -29,7 +30,7 @@ func seeds() map[string][]proto.Message {
 	gone := []*Message{user("gone")}
 	erasedElsewhere := &transcriptv1.PutArchivedNodesRequest{Nodes: []*transcriptv1.ArchivedNode{archived("", gone...)}}
 	erasedElsewhere.Nodes[0].Payload = canonical.EncodePayload(canonical.Erased(gone))
-	erasedElsewhere.Nodes[0].Erasure = canonical.NewErasure(gone, nil, func(int) bool { return true }, []byte("receipt"))
+	erasedElsewhere.Nodes[0].Erasure = canonical.NewErasure(gone, nil, func(int) bool { return true }, testreceipt.Of(idOf(erasedElsewhere.Nodes[0]), ""))
 	return map[string][]proto.Message{
 		transcripts + "PutNode": {put, &PutNode{Parent: ref, Messages: []*Message{user("x")}}},
 		transcripts + "PutNodes": {&transcriptv1.PutNodesRequest{Nodes: []*transcriptv1.NewNode{

@@ -171,6 +171,39 @@ func TestRestoreRefused(t *testing.T) {
 	})
 }
 
+// TestRestoreReceipts: receipts of nodes that are not there are kept, and such a node is refused from then on; other ones are refused by their field, and none of
+// the call is kept.
+func TestRestoreReceipts(t *testing.T) {
+	bothEngines(t, func(r *rig) {
+		there, gone := r.put("", user("there")), archived("", user("gone"))
+		id := idOf(gone)
+		kept := testreceipt.Of(id, "T-1")
+		restores := func(receipts ...[]byte) error {
+			_, err := r.admin.Restore(r.ctx(), &transcriptv1.RestoreRequest{Receipts: receipts})
+			return err
+		}
+		r.fails(restores(kept, []byte("receipt")), codes.InvalidArgument, "INVALID_FIELD", "receipts[1]")
+		r.fails(restores(kept, nil), codes.InvalidArgument, "INVALID_FIELD", "receipts[1]")
+		r.fails(restores(kept, testreceipt.Of(*hash(there), "")), codes.InvalidArgument, "INVALID_FIELD", "receipts[1]")
+		r.fails(restores(kept, make([]byte, canonical.MaxReceiptBytes+1)), codes.InvalidArgument, "LIMIT_EXCEEDED", "receipts[1]")
+		r.fails(restores(make([][]byte, 1001)...), codes.InvalidArgument, "LIMIT_EXCEEDED", "receipts")
+		if err := r.putArchived("elsewhere", gone); err != nil {
+			r.Fatal(err)
+		}
+		ask := &transcriptv1.GetReceiptsRequest{NodeIds: []string{chainstore.ID(id).String()}}
+		_, err := r.admin.GetReceipts(r.ctx(), ask)
+		r.fails(err, codes.NotFound, "NODE_NOT_FOUND", "node_ids[0]")
+		for range 2 {
+			if err := restores(kept); err != nil {
+				r.Fatal(err)
+			}
+		}
+		got := must[*transcriptv1.GetReceiptsResponse](r)(r.admin.GetReceipts(r.ctx(), ask))
+		equal(r, "the reference of the receipt", must[*transcriptv1.ErasureReceipt](r)(canonical.CheckReceipt(got.Receipts[0].Receipt)).Reference, "T-1")
+		r.fails(r.putArchived("", gone), codes.FailedPrecondition, "PAYLOAD_ERASED", "nodes[0]")
+	})
+}
+
 func hexByte(c byte) byte {
 	return byte(strings.IndexByte("0123456789abcdef", c))
 }

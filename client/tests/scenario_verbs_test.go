@@ -56,6 +56,7 @@ type arguments struct {
 	Envelope    string            `json:"envelope"`
 	Payload     string            `json:"payload"`
 	Was         int32             `json:"message_bytes"`
+	Receipt     string            `json:"receipt"`
 }
 
 // plainRef names a node.
@@ -299,11 +300,12 @@ var verbs = map[string]verb{
 	"put_erased": func(ctx context.Context, a *actor, args *arguments) (any, error) {
 		envelope, bad := hex.DecodeString(args.Envelope)
 		payload, err := hex.DecodeString(args.Payload)
-		if err = errors.Join(bad, err); err != nil {
+		receipt, worse := hex.DecodeString(args.Receipt)
+		if err = errors.Join(bad, err, worse); err != nil {
 			return nil, err
 		}
 		put, err := a.c.PutArchived(ctx, &transcriptv1.ArchivedNode{
-			Envelope: envelope, Payload: payload, Erasure: &transcriptv1.ArchivedErasure{MessageBytes: []int32{args.Was}, Receipt: []byte("receipt")},
+			Envelope: envelope, Payload: payload, Erasure: &transcriptv1.ArchivedErasure{MessageBytes: []int32{args.Was}, Receipt: receipt},
 		})
 		if err != nil {
 			return nil, err

@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -299,7 +300,7 @@ func outcome(result any, err error) (map[string]any, error) {
 			reason = e.Reason.Error()
 		}
 		result = map[string]any{"error": map[string]any{
-			"code": code.Code(e.Code).String(), "reason": reason, "head": e.Head(), "deleted": e.Deleted != nil, "fields": fields, "receipt": string(e.Receipt),
+			"code": code.Code(e.Code).String(), "reason": reason, "head": e.Head(), "deleted": e.Deleted != nil, "fields": fields, "receipt": hex.EncodeToString(e.Receipt),
 			"may_have_happened": client.MayHaveHappened(err), "retried": e.Retried,
 		}}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/transcriptd/transcriptd/canonical"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/internal/archive"
+	"github.com/transcriptd/transcriptd/internal/testreceipt"
 )
 
 // TestCraftedBackups: what backup verify takes, a restore takes whole; what it does not, writes nothing.
@@ -53,7 +54,7 @@ func TestCraftedBackups(t *testing.T) {
 	note := node()
 	note.Notes = []*transcriptv1.MessageNote{{Model: strings.Repeat("m", 1<<17)}}
 	erased := func(spoil func(n *transcriptv1.ArchivedNode)) *transcriptv1.ArchivedNode {
-		left, err := canonical.EraseArchived(node(), []byte("receipt"))
+		left, err := canonical.EraseArchived(node(), testreceipt.Of(id, ""))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,8 +8,10 @@ import (
 	"testing"
 
 	"github.com/transcriptd/transcriptd/canonical"
+	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	"github.com/transcriptd/transcriptd/client"
+	"github.com/transcriptd/transcriptd/internal/testreceipt"
 )
 
 // nodesOf are the ids of the chain of an alias, newest first.
@@ -47,7 +49,11 @@ func (s *stack) erase(ids ...string) {
 		if err != nil {
 			s.tb.Fatal(err)
 		}
-		left, err := canonical.EraseArchived(record, []byte("receipt"))
+		node, err := chainstore.ParseID(id)
+		if err != nil {
+			s.tb.Fatal(err)
+		}
+		left, err := canonical.EraseArchived(record, testreceipt.Of(node, ""))
 		if err != nil {
 			s.tb.Fatal(err)
 		}

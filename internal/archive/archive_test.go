@@ -19,6 +19,7 @@ import (
 	"github.com/transcriptd/transcriptd/canonical"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/internal/archive"
+	"github.com/transcriptd/transcriptd/internal/testreceipt"
 )
 
 type record = transcriptv1.ArchiveRecord
@@ -344,6 +345,13 @@ func TestChecker(t *testing.T) {
 		h.Kind = transcriptv1.ArchiveKind_ARCHIVE_KIND_BACKUP
 		return h
 	}
+	receipt := &record{Record: &transcriptv1.ArchiveRecord_Receipt{Receipt: testreceipt.Of(id, "")}}
+	text := &record{Record: &transcriptv1.ArchiveRecord_Receipt{Receipt: []byte("receipt")}}
+	left, err := canonical.EraseArchived(root.GetNode(), testreceipt.Of(childID, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger := &record{Record: &transcriptv1.ArchiveRecord_Node{Node: left}}
 	for what, c := range map[string]struct {
 		header  *transcriptv1.ArchiveHeader
 		records []*record
@@ -353,6 +361,11 @@ func TestChecker(t *testing.T) {
 		"a thin one":                        {with([][]byte{childID[:]}, [][]byte{id[:]}, nil), []*record{namespace("a"), child}, ""},
 		"one that goes on":                  {with(nil, nil, []byte("x")), []*record{namespace("a"), child, alias("x", 5, id)}, ""},
 		"a namespace again":                 {whole(), []*record{namespace("a"), root, namespace("b"), namespace("a"), child}, ""},
+		"a receipt":                         {whole(), []*record{namespace("a"), receipt}, ""},
+		"a receipt in a bundle":             {bundle(), []*record{namespace("a"), receipt}, "in a bundle"},
+		"a receipt without a namespace":     {whole(), []*record{receipt}, "without a namespace"},
+		"a receipt that is none":            {whole(), []*record{namespace("a"), text}, "must be a SignedReceipt"},
+		"an erased node, another's receipt": {whole(), []*record{namespace("a"), stranger}, "erasure.receipt: must be of this node"},
 		"a node without a namespace":        {bundle(), []*record{root}, "without a namespace"},
 		"an alias without a namespace":      {bundle(), []*record{alias("x", 1, id)}, "without a namespace"},
 		"a child before its parent":         {bundle(), []*record{namespace("a"), child, root}, "does not stand before it"},

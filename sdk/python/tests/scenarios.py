@@ -116,7 +116,7 @@ def failure(error: transcriptd.TranscriptError) -> Result:
         "retried": error.retried,
         "deleted": error.deleted is not None,
         "fields": [v.field for v in error.violations],
-        "receipt": error.receipt.decode(),
+        "receipt": error.receipt.hex(),
     }
     return {"error": told}
 
@@ -367,7 +367,7 @@ class Runner:
         return {"nodes": [put(one) for one in done]}
 
     async def do_put_erased(self, client: Any, a: Result) -> Result:
-        erasure = v1.ArchivedErasure(message_bytes=[a["message_bytes"]], receipt=b"receipt")
+        erasure = v1.ArchivedErasure(message_bytes=[a["message_bytes"]], receipt=bytes.fromhex(a["receipt"]))
         archived = v1.ArchivedNode(envelope=bytes.fromhex(a["envelope"]), payload=bytes.fromhex(a["payload"]), erasure=erasure)
         return {"id": (await self._call(client.put_archived, archived))[0].node_id}
 

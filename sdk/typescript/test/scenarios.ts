@@ -1,7 +1,7 @@
 // Carries out the scenarios of proto/testdata/scenarios.json, which its README describes.
 
 import { fromJson, type JsonValue } from "@bufbuild/protobuf";
-import { hexToBytes, utf8ToBytes } from "@noble/hashes/utils.js";
+import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js";
 import assert from "node:assert/strict";
 
 import {
@@ -175,7 +175,7 @@ function failure(error: TranscriptError): Json {
       retried: error.retried,
       deleted: error.deleted !== undefined,
       fields: error.violations.map((v) => v.field),
-      receipt: new TextDecoder().decode(error.receipt),
+      receipt: bytesToHex(error.receipt),
     },
   };
 }
@@ -351,7 +351,7 @@ const verbs: Readonly<Record<string, Verb>> = {
       {
         envelope: hexToBytes(a.envelope),
         payload: hexToBytes(a.payload),
-        erasure: { messageBytes: [a.message_bytes], receipt: utf8ToBytes("receipt") },
+        erasure: { messageBytes: [a.message_bytes], receipt: hexToBytes(a.receipt) },
       },
     ]);
     return { id: put?.nodeId };

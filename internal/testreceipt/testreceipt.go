@@ -1,0 +1,26 @@
+// Package testreceipt makes receipts of nodes for tests.
+package testreceipt
+
+import (
+	"crypto/ed25519"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/transcriptd/transcriptd/canonical"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// Of is a receipt of a node as stores keep it, signed with a key of its own. The same id and reference give the same bytes.
+func Of(id [32]byte, reference string) []byte {
+	receipt := &transcriptv1.ErasureReceipt{NodeId: id[:], ErasedAt: &timestamppb.Timestamp{Seconds: 1}, Reference: reference}
+	signed, err := canonical.SignReceipt(receipt, ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)))
+	if err != nil {
+		panic(err) // a receipt of known fields encodes
+	}
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(signed)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
