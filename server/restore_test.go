@@ -12,8 +12,11 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/transcriptd/transcriptd/canonical"
+	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/internal/archive"
+	"github.com/transcriptd/transcriptd/internal/testreceipt"
 )
 
 func wireTime(ms int64) *timestamppb.Timestamp { return timestamppb.New(time.UnixMilli(ms)) }

@@ -63,6 +63,8 @@ type toldBackup struct {
 	Nodes  int64  `json:"nodes,string"`
 	// Erased counts the nodes that are there as erased.
 	Erased int64 `json:"nodesErased,string,omitempty"`
+	// Receipts counts those of erased nodes that are not there.
+	Receipts int64 `json:"receiptsAlone,string,omitempty"`
 	// Changes counts aliases as often as they are in an archive: set, moved or deleted.
 	Changes int64 `json:"aliasChanges,string"`
 }
@@ -74,6 +76,8 @@ func (b *toldBackup) add(r *transcriptv1.ArchiveRecord, n *canonical.Stored) {
 		if n.Erased != nil {
 			b.Erased++
 		}
+	case r.GetReceipt() != nil:
+		b.Receipts++
 	case r.GetAlias() != nil:
 		b.Changes++
 	}
@@ -92,6 +96,9 @@ func (b *verifiedBackup) print(s *session) error {
 	rows := [][2]string{{"nodes", fmt.Sprint(b.Nodes)}, {"aliases", fmt.Sprint(b.Changes)}}
 	if b.Erased > 0 {
 		rows = append(rows, [2]string{"erased", fmt.Sprintf("%d of the nodes", b.Erased)})
+	}
+	if b.Receipts > 0 {
+		rows = append(rows, [2]string{"receipts", fmt.Sprintf("%d of nodes that are not there", b.Receipts)})
 	}
 	rows = append(rows, b.rows(nameLine(b.Namespaces))...)
 	return s.printRows(append(rows, [2]string{"digest", b.Digest}))
