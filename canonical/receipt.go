@@ -59,10 +59,8 @@ func parseReceipt(kept []byte) (*transcriptv1.ErasureReceipt, *FieldError) {
 		return nil, invalid("", "must not be empty")
 	case len(kept) > MaxReceiptBytes:
 		return nil, overLimit("", fmt.Sprintf("must be at most %d bytes", MaxReceiptBytes))
-	case proto.Unmarshal(kept, signed) != nil || proto.Unmarshal(signed.GetReceipt(), receipt) != nil:
-		return nil, invalid("", "must be a SignedReceipt with an ErasureReceipt in it")
-	case len(receipt.GetNodeId()) != 32:
-		return nil, invalid("", "must have a node_id of 32 bytes")
+	case proto.Unmarshal(kept, signed) != nil || proto.Unmarshal(signed.GetReceipt(), receipt) != nil || len(receipt.GetNodeId()) != 32:
+		return nil, invalid("", "must be a SignedReceipt with the ErasureReceipt of a node in it")
 	}
 	if at := receipt.GetErasedAt(); !at.IsValid() || at.GetSeconds() < 0 || at.GetSeconds() >= 253402300800 {
 		return nil, invalid("", "must have an erased_at from 1970 to 9999")
