@@ -39,11 +39,11 @@ func (c *eraseCommand) Run(ctx context.Context, s *session) error {
 	}
 	line := newProgress(s.notes)
 	defer line.clear()
-	p := erasePrinter{command: c, s: s, nodes: s.table(nodeColumn(), left("WHY").wide(len("selected")), right("MESSAGES"), right("SIZE").wide(8), left("WHAT"))}
+	p := erasePrinter{command: c, s: s, nodes: s.table(left("NODE").wide(idDigits), left("WHY").wide(len("selected")), right("MESSAGES"), right("SIZE").wide(8), left("WHAT"))}
 	for reply, err := range s.Erase(ctx, e) {
 		line.clear()
 		if err != nil {
-			return err
+			return ofField("nodes.ids", c.Nodes, err)
 		}
 		if err := p.print(reply); err != nil || reply.GetDone() {
 			return err
@@ -80,7 +80,7 @@ func (c *eraseCommand) asked(ctx context.Context, s *session) (e client.Erasure,
 	for _, text := range c.Nodes {
 		id, err := erasable(ctx, s, text)
 		if err != nil {
-			return e, ofNode(text, len(c.Nodes), err)
+			return e, ofNode(text, err)
 		}
 		e.Nodes = append(e.Nodes, id)
 	}

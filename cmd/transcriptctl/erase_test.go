@@ -26,6 +26,9 @@ func TestErase(t *testing.T) {
 		}
 	}
 	dry := s.must("erase", "me/chat", "--dry-run")
+	if heads, row, _ := strings.Cut(dry, "\n"); strings.Index(heads, "WHY") != strings.Index(row, "selected") {
+		t.Errorf("the heads are not above the columns: %q", dry)
+	}
 	for _, want := range []string{"selected", "reached by me/chat\n", "reached by me/two\n", "1 node with 1 message of 17 B would be erased\n"} {
 		if !strings.Contains(dry, want) {
 			t.Errorf("a dry run prints %q, without %q", dry, want)
@@ -34,7 +37,10 @@ func TestErase(t *testing.T) {
 	if out := s.must("search", "secret", "me/chat"); !strings.Contains(out, "my secret") {
 		t.Errorf("behind a dry run: %q", out)
 	}
-	if r := s.run("erase", "--alias-prefix", "me/", "--yes"); r.code == exitOK || !strings.Contains(r.notes, "--shared") {
+	if r := s.run("erase", "me/chat", "--reference", strings.Repeat("x", 129), "--yes"); r.code != exitUsage || !strings.Contains(r.notes, " --reference: ") {
+		t.Errorf("a long reference: exit code %d, %q", r.code, r.notes)
+	}
+	if r := s.run("erase", "--alias-prefix", "me/", "--yes"); r.code == exitOK || !strings.Contains(r.notes, "; set --shared to keep ") {
 		t.Errorf("a shared root: exit code %d, %q", r.code, r.notes)
 	}
 	if out := s.must("erase", "me/chat", "--reference", "T-1", "--wait", "--yes"); !strings.HasSuffix(out, "1 node with 1 message of 17 B erased\n") {
@@ -86,17 +92,24 @@ func TestErase(t *testing.T) {
 	if out := s.must("receipt", "verify", "--file", file); strings.Count(out, "verified") != 2 || strings.Count(out, "left the files: 20") != 2 {
 		t.Errorf("of two receipts it prints %q", out)
 	}
+	_, lone, _ := strings.Cut(s.must("put", "--text", "kept", "--alias", "unerased"), " ")
 	for want, args := range map[string][]string{
-		"nope: ":    {"receipt", "show", "me/chat", "nope"},
-		"absent: ":  {"erase", "me/chat", "absent", "--yes"},
-		"whole id ": {"receipt", "show", "abcdef"},
+		"nope: ":                        {"receipt", "show", "me/chat", "nope"},
+		"alone: ":                       {"receipt", "show", "alone"},
+		"unerased: ":                    {"receipt", "show", "me/chat", "unerased"},
+		"absent: ":                      {"erase", "me/chat", "absent", "--yes"},
+		strings.Repeat("ab", 32) + ": ": {"erase", "me/chat", strings.Repeat("ab", 32), "--yes"},
+		"whole id ":                     {"receipt", "show", "abcdef"},
 	} {
 		if r := s.run(args...); r.code != exitNotFound || !strings.Contains(r.notes, want) {
 			t.Errorf("%q: exit code %d, %q, without %q", args, r.code, r.notes, want)
 		}
 	}
+	if r := s.run("receipt", "show", strings.TrimSpace(lone)[:12]); r.code != exitNotFound || strings.Contains(r.notes, "collected") {
+		t.Errorf("of a node that is there and not erased: exit code %d, %q", r.code, r.notes)
+	}
 	for want, args := range map[string][]string{
-		"nothing in namespace default has metadata a=b that is not erased; 3 nodes looked at":             {"--metadata", "a=b"},
+		"nothing in namespace default has metadata a=b that is not erased; 4 nodes looked at":             {"--metadata", "a=b"},
 		"an alias that begins with you/ that is not erased":                                               {"--alias-prefix", "you/"},
 		"nothing in namespace other has an attribute a=b that is not erased; 0 nodes looked at. What was": {"--attribute", "a=b", "--wait", "--namespace", "other"},
 	} {
@@ -119,8 +132,14 @@ func TestErase(t *testing.T) {
 	if kept[at:at+1] == other {
 		other = "B"
 	}
-	write(kept[:at] + other + kept[at+1:])
+	forged := kept[:at] + other + kept[at+1:]
+	write(forged)
 	refused(exitDamaged, "--file", file)
+	write(forged + kept + forged)
+	if r := s.run("receipt", "verify", "--file", file); r.code != exitDamaged || strings.Count(r.out, "verified") != 1 || strings.HasPrefix(r.out, "\n") ||
+		strings.Count(r.notes, "does not verify") != 2 {
+		t.Errorf("a receipt between two that are forged: exit code %d, %q, %q", r.code, r.out, r.notes)
+	}
 	write(strings.Replace(kept, `"nodeId":"`, `"nodeId":"0`, 1))
 	refused(exitDamaged, "--file", file)
 	if r := s.run("receipt", "verify", "--file", file, "--output", "json"); !strings.Contains(r.notes, "not of 0") {

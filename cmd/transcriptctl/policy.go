@@ -72,7 +72,7 @@ var endFields = map[string]string{
 	"last_messages": "--last", "last_bytes": "--last-bytes", "before.node_id": "--before", "before.message_index": "--before",
 }
 
-// flagOf is how a user knows a field that the server refuses: that of a policy, and of the end of a view, by its flag, any other as it is.
+// flagOf is how a user knows a field that the server refuses: that of a policy, of the end of a view and of an erasure by its flag, any other as it is.
 func flagOf(field string) string {
 	name, ok := strings.CutPrefix(field, "policy.")
 	switch {
@@ -80,6 +80,10 @@ func flagOf(field string) string {
 		return settingFields[field]
 	case endFields[field] != "":
 		return endFields[field]
+	case field == "shared_roots":
+		return "--shared"
+	case field == "reference":
+		return "--reference"
 	case !ok:
 		return field
 	case name == "clear_tool_results.keep":

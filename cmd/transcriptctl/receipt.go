@@ -84,13 +84,25 @@ func receiptRows(r *transcriptv1.ErasureReceipt) [][2]string {
 	}
 }
 
-// ofNode is an error of one of several nodes, which it names. A beginning of an id finds no node that was collected.
-func ofNode(node string, of int, err error) error {
-	if of > 1 {
-		err = fmt.Errorf("%s: %w", visible(node), err)
-	}
+// ofNode is an error of a node, which it names. A beginning of an id finds no node that was collected.
+func ofNode(node string, err error) error {
+	err = fmt.Errorf("%s: %w", visible(node), err)
 	if isHex(node) && len(node) < idDigits && errors.Is(err, client.ErrNodeNotFound) {
 		err = &suggestion{err: err, sure: true, text: "A node that was collected since it was erased is found by its whole id alone."}
+	}
+	return err
+}
+
+// ofField is an error of the server about one of the nodes that a field of the request lists.
+func ofField(field string, nodes []string, err error) error {
+	var remote *client.Error
+	if !errors.As(err, &remote) || len(remote.Violations) != 1 {
+		return err
+	}
+	for i, node := range nodes {
+		if remote.Violations[0].Field == fmt.Sprintf("%s[%d]", field, i) {
+			return fmt.Errorf("%s: %w", visible(node), err)
+		}
 	}
 	return err
 }
@@ -113,13 +125,13 @@ func readReceipts(ctx context.Context, s *session, nodes []string) (receipts []*
 	ids := make([]string, len(nodes))
 	for i, node := range nodes {
 		if ids[i], err = erasable(ctx, s, node); err != nil {
-			return nil, ofNode(node, len(nodes), err)
+			return nil, ofNode(node, err)
 		}
 	}
 	for some := range slices.Chunk(ids, maxReceipts) {
 		got, err := s.Receipts(ctx, some...)
 		if err != nil {
-			return nil, err
+			return nil, ofField("node_ids", nodes[len(receipts):], err)
 		}
 		for i := range some {
 			if len(got) != len(some) || got[i].GetNodeId() != some[i] {
@@ -152,7 +164,7 @@ func (k *publicKey) UnmarshalText(text []byte) error {
 }
 
 func (c *receiptVerifyCommand) Help() string {
-	return `A receipt proves that whoever has the store's key has said that the store erased the node, and when. When the content left the files the server tells beside it, unsigned. It does not prove that no copy is elsewhere, such as in a backup. Exit code 6 where one does not verify. Examples:
+	return `A receipt proves that whoever has the store's key has said that the store erased the node, and when. When the content left the files the server tells beside it, unsigned. It does not prove that no copy is elsewhere, such as in a backup. Each is checked; those that do not verify are named, with exit code 6. Examples:
 
     transcriptctl receipt verify 3f9a1c2b
     transcriptctl receipt verify --file receipts.jsonl --public-key 9f2c…`
@@ -180,12 +192,17 @@ func (c *receiptVerifyCommand) Run(ctx context.Context, s *session) error {
 			return inputf("the store has signed nothing, so the server tells no key: give --public-key")
 		}
 	}
+	var failed []error
 	for i, receipt := range receipts {
-		if err := c.verify(s, i, receipt, key); err != nil {
+		err := c.verify(s, i-len(failed), receipt, key)
+		if err != nil && !errors.Is(err, errReceipt) {
 			return err
 		}
+		if err != nil {
+			failed = append(failed, err)
+		}
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
 // verify verifies one, behind others.
