@@ -175,7 +175,7 @@ function failure(error: TranscriptError): Json {
       retried: error.retried,
       deleted: error.deleted !== undefined,
       fields: error.violations.map((v) => v.field),
-      receipt: bytesToHex(error.receipt),
+      receipt: bytesToHex(error.receipt ?? new Uint8Array()),
     },
   };
 }
