@@ -87,7 +87,7 @@ func TestArchivedErased(t *testing.T) {
 			if n.Copies != nil && len(n.Erasure.MessageBytes) > 1 {
 				inPart = inPart || n.Erasure.MessageBytes[1] == 0
 			}
-			if len(n.Metadata) > 0 || len(n.Salt) > 0 || string(n.Erasure.Receipt) != string(testreceipt.Of(idOf(n), "")) {
+			if len(n.Metadata) > 0 || len(n.Salt) > 0 || string(n.Erasure.Receipt) != string(testreceipt.Of(r, idOf(n), "")) {
 				r.Errorf("an erased node is archived as %v", n)
 			}
 		}
@@ -163,7 +163,7 @@ func TestBadArchivedErased(t *testing.T) {
 			"no receipt":        {func(n *transcriptv1.ArchivedNode) { n.Erasure.Receipt = nil }, "erasure.receipt", false},
 			"a large receipt":   {func(n *transcriptv1.ArchivedNode) { n.Erasure.Receipt = make([]byte, canonical.MaxReceiptBytes+1) }, "erasure.receipt", false},
 			"no SignedReceipt":  {func(n *transcriptv1.ArchivedNode) { n.Erasure.Receipt = []byte("receipt") }, "erasure.receipt", false},
-			"another's receipt": {func(n *transcriptv1.ArchivedNode) { n.Erasure.Receipt = testreceipt.Of([32]byte{1}, "") }, "erasure.receipt", false},
+			"another's receipt": {func(n *transcriptv1.ArchivedNode) { n.Erasure.Receipt = testreceipt.Of(r, [32]byte{1}, "") }, "erasure.receipt", false},
 			"too few lengths":   {func(n *transcriptv1.ArchivedNode) { n.Erasure.MessageBytes = n.Erasure.MessageBytes[1:] }, "erasure.message_bytes", false},
 			"a length of 0":     {func(n *transcriptv1.ArchivedNode) { n.Erasure.MessageBytes[1] = 0 }, "erasure.message_bytes[1]", false},
 			"a length below 0":  {func(n *transcriptv1.ArchivedNode) { n.Erasure.MessageBytes[1] = -1 }, "erasure.message_bytes[1]", false},
@@ -204,7 +204,7 @@ func TestBadArchivedErased(t *testing.T) {
 		plain := proto.CloneOf(with[0])
 		e := canonical.Envelope{PayloadDigest: [32]byte{1}}
 		plain.Envelope, plain.Metadata, plain.Salt, plain.Payload, plain.Erasure = canonical.AppendEnvelope(nil, e), nil, nil, good.Payload, proto.CloneOf(good.Erasure)
-		plain.Erasure.Receipt = testreceipt.Of(canonical.NodeID(e), "")
+		plain.Erasure.Receipt = testreceipt.Of(r, canonical.NodeID(e), "")
 		equal(r, "the field of an erasure that tells more than the envelope", r.refused(r.putArchived("empty", plain)), "nodes[0].erasure.metadata_bytes")
 	})
 }

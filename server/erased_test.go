@@ -31,7 +31,7 @@ func (r *rig) eraseWhere(erased func(i int) bool, ids ...string) {
 			was := must[chainstore.Judgement](r)(server.Judge(n.Header, n.Payload, n.Metadata, n.Parent, n.Covers))
 			messages := must[[]*Message](r)(canonical.DecodePayload(n.Payload))
 			left := chainstore.ErasedNode{
-				ID: id, Payload: canonical.EncodePayload(canonical.ErasedWhere(messages, erased)), Variables: was.Variables, Receipt: testreceipt.Of(id, ""),
+				ID: id, Payload: canonical.EncodePayload(canonical.ErasedWhere(messages, erased)), Variables: was.Variables, Receipt: testreceipt.Of(r, id, ""),
 				PayloadDigest: canonical.PayloadDigest(n.Header.Salt, n.Payload),
 			}
 			left.Facts = must[chainstore.Judgement](r)(server.Judge(n.Header, left.Payload, nil, n.Parent, n.Covers)).Messages

@@ -22,7 +22,7 @@ import (
 )
 
 // seeds are requests that succeed, or nearly do, by method.
-func seeds() map[string][]proto.Message {
+func seeds(tb testing.TB) map[string][]proto.Message {
 	put := everywhere()
 	put.Namespace = ""
 	ref := byAlias(put.Aliases[0].Name)
@@ -30,7 +30,7 @@ func seeds() map[string][]proto.Message {
 	gone := []*Message{user("gone")}
 	erasedElsewhere := &transcriptv1.PutArchivedNodesRequest{Nodes: []*transcriptv1.ArchivedNode{archived("", gone...)}}
 	erasedElsewhere.Nodes[0].Payload = canonical.EncodePayload(canonical.Erased(gone))
-	erasedElsewhere.Nodes[0].Erasure = canonical.NewErasure(gone, nil, func(int) bool { return true }, testreceipt.Of(idOf(erasedElsewhere.Nodes[0]), ""))
+	erasedElsewhere.Nodes[0].Erasure = canonical.NewErasure(gone, nil, func(int) bool { return true }, testreceipt.Of(tb, idOf(erasedElsewhere.Nodes[0]), ""))
 	return map[string][]proto.Message{
 		transcripts + "PutNode": {put, &PutNode{Parent: ref, Messages: []*Message{user("x")}}},
 		transcripts + "PutNodes": {&transcriptv1.PutNodesRequest{Nodes: []*transcriptv1.NewNode{
@@ -92,7 +92,7 @@ func FuzzRequests(f *testing.F) {
 	shapes := methods()
 	names := slices.Sorted(maps.Keys(shapes))
 	for i, name := range names {
-		requests := seeds()[name]
+		requests := seeds(f)[name]
 		if len(requests) == 0 {
 			f.Fatalf("no seed for %s", name)
 		}

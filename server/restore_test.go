@@ -180,14 +180,14 @@ func TestRestoreReceipts(t *testing.T) {
 	bothEngines(t, func(r *rig) {
 		there, gone := r.put("", user("there")), archived("", user("gone"))
 		id := idOf(gone)
-		kept := testreceipt.Of(id, "T-1")
+		kept := testreceipt.Of(r, id, "T-1")
 		restores := func(receipts ...[]byte) error {
 			_, err := r.admin.Restore(r.ctx(), &transcriptv1.RestoreRequest{Receipts: receipts})
 			return err
 		}
 		r.fails(restores(kept, []byte("receipt")), codes.InvalidArgument, "INVALID_FIELD", "receipts[1]")
 		r.fails(restores(kept, nil), codes.InvalidArgument, "INVALID_FIELD", "receipts[1]")
-		r.fails(restores(kept, testreceipt.Of(*hash(there), "")), codes.InvalidArgument, "INVALID_FIELD", "receipts[1]")
+		r.fails(restores(kept, testreceipt.Of(r, *hash(there), "")), codes.InvalidArgument, "INVALID_FIELD", "receipts[1]")
 		r.fails(restores(kept, make([]byte, canonical.MaxReceiptBytes+1)), codes.InvalidArgument, "LIMIT_EXCEEDED", "receipts[1]")
 		r.fails(restores(make([][]byte, 1001)...), codes.InvalidArgument, "LIMIT_EXCEEDED", "receipts")
 		if err := r.putArchived("elsewhere", gone); err != nil {

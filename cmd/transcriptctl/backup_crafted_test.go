@@ -54,7 +54,7 @@ func TestCraftedBackups(t *testing.T) {
 	note := node()
 	note.Notes = []*transcriptv1.MessageNote{{Model: strings.Repeat("m", 1<<17)}}
 	erased := func(spoil func(n *transcriptv1.ArchivedNode)) *transcriptv1.ArchivedNode {
-		left, err := canonical.EraseArchived(node(), testreceipt.Of(id, ""))
+		left, err := canonical.EraseArchived(node(), testreceipt.Of(t, id, ""))
 		if err != nil {
 			t.Fatal(err)
 		}

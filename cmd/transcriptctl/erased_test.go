@@ -53,7 +53,7 @@ func (s *stack) erase(ids ...string) {
 		if err != nil {
 			s.tb.Fatal(err)
 		}
-		left, err := canonical.EraseArchived(record, testreceipt.Of(node, ""))
+		left, err := canonical.EraseArchived(record, testreceipt.Of(s.tb, node, ""))
 		if err != nil {
 			s.tb.Fatal(err)
 		}

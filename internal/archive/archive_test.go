@@ -345,9 +345,9 @@ func TestChecker(t *testing.T) {
 		h.Kind = transcriptv1.ArchiveKind_ARCHIVE_KIND_BACKUP
 		return h
 	}
-	receipt := &record{Record: &transcriptv1.ArchiveRecord_Receipt{Receipt: testreceipt.Of(id, "")}}
+	receipt := &record{Record: &transcriptv1.ArchiveRecord_Receipt{Receipt: testreceipt.Of(t, id, "")}}
 	text := &record{Record: &transcriptv1.ArchiveRecord_Receipt{Receipt: []byte("receipt")}}
-	left, err := canonical.EraseArchived(root.GetNode(), testreceipt.Of(childID, ""))
+	left, err := canonical.EraseArchived(root.GetNode(), testreceipt.Of(t, childID, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
