@@ -57,7 +57,7 @@ func startProcess(tb testing.TB, wrapper []string, args ...string) *process {
 	return p
 }
 
-// launchProcess runs the daemon behind the words of wrapper (none: directly).
+// launchProcess runs the daemon behind the words of wrapper (none: directly), on a free port and without the HTTP side, unless args say otherwise.
 func launchProcess(tb testing.TB, wrapper []string, args ...string) *process {
 	tb.Helper()
 	self, err := os.Executable()
@@ -65,7 +65,7 @@ func launchProcess(tb testing.TB, wrapper []string, args ...string) *process {
 		tb.Fatal(err)
 	}
 	words := append(append([]string(nil), wrapper...), self)
-	words = append(words, append([]string{"--listen=127.0.0.1:0"}, args...)...)
+	words = append(words, append([]string{"--listen=127.0.0.1:0", "--admin-listen=off"}, args...)...)
 	p := &process{exited: make(chan struct{}), announcement: make(chan []string, 1)}
 	p.cmd = exec.Command(words[0], words[1:]...)
 	p.cmd.Env = append(os.Environ(), childVariable+"=1")
