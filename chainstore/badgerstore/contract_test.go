@@ -147,12 +147,31 @@ func (r *restless) Purged() {
 	}
 }
 
+// alone has nobody else use the committer until the function that it returns is called.
+func (r *restless) alone() (goOn func()) {
+	purger := r.purger
+	if purger == nil {
+		return func() {}
+	}
+	purger.end()
+	if err := r.committer.MakeTokenKey(context.Background()); err != nil { // behind all that the purger submitted
+		r.tb.Fatal(err)
+	}
+	return func() {
+		if r.purger == purger { // else the store was opened again
+			r.startPurges(&r.options)
+			r.purger.tell()
+		}
+	}
+}
+
 // Together lets changes share a batch; see storetest.Batcher.
 func (r *restless) Together(namespace string, changes []*chainstore.Change, fate storetest.Fate) (out []*chainstore.Committed, errs []error) {
 	var requests []*commit.Request
 	for _, change := range changes {
 		requests = append(requests, queuedChange(namespace, change))
 	}
+	defer r.alone()()
 	ready, durable := r.committer.Ready, r.committer.Durable
 	switch fate {
 	case storetest.DiskIsFull:
