@@ -19,6 +19,8 @@ type Exporter interface {
 	// Era is that of a point of the store. A point that another history gave, that of a copy which went on apart, has another era here, or is yet to
 	// come.
 	Era(ctx context.Context, p Point) (Era, error)
+	// ExportNamespaces returns the namespaces that are wanted, in the order of the bytes of their names, and their numbers, in one state of the store.
+	ExportNamespaces(ctx context.Context, wanted func(namespace string) bool) ([]NumberedNamespace, error)
 	// ExportNodes returns a page of the nodes of a namespace that were put, or erased, in a span, as they are by then, parents before children and covered nodes before those that cover
 	// them, until they have so many bytes. A page goes on behind the cursor of the one before; nil: it is the first. It may be short, or empty, where
 	// ExportReach rows were passed over. next is nil where no node is left. The caller may keep what is returned. Errors: ErrCorrupt, ErrBadCursor.
@@ -73,9 +75,16 @@ type ExportYield struct {
 	Forgotten bool
 }
 
+// NumberedNamespace is a name and what tells the namespace from all others that the store ever had, those of the same name too: its number, which it
+// keeps until it is deleted, and which is not given again. 0: the store does not know it.
+type NumberedNamespace struct {
+	Name   string
+	Number int64
+}
+
 // ExportedNamespace is a namespace without its nodes and aliases.
 type ExportedNamespace struct {
-	Name     string
+	NumberedNamespace
 	Settings SettingsNow
 	// Floor is that of revisions, see Forgotten, and in an export of everything no lower than those of the names that are left out.
 	Floor int64

@@ -122,6 +122,8 @@ func parseArchivedNamespace(r *chainstore.Restored, in *transcriptv1.ArchiveName
 		return wire.InvalidField("archived.settings_revision", "must be 0 to 2^62")
 	case in.GetRevisionFloor() < 0, in.GetRevisionFloor() > chainstore.MaxRestoredRevision:
 		return wire.InvalidField("archived.revision_floor", "must be 0 to 2^62")
+	case in.GetNumber() < 0:
+		return wire.InvalidField("archived.number", "must not be negative")
 	case (s != nil) != (in.GetSettingsRevision() > 0):
 		return wire.InvalidField("archived.settings_revision", "must be set with settings, and only with them")
 	}

@@ -74,7 +74,7 @@ func TestRestore(t *testing.T) {
 		for i := range got {
 			for _, one := range []*transcriptv1.ArchiveRecord{got[i], want[i]} {
 				if n := one.GetNamespace(); n != nil {
-					n.Name = ""
+					n.Name, n.Number = "", 0 // of each store its own
 				}
 			}
 			if !proto.Equal(got[i], want[i]) {
@@ -153,6 +153,7 @@ func TestRestoreRefused(t *testing.T) {
 			"aliases[0].labels":             with(alias(state(1), gone(2)), func(a *transcriptv1.ArchiveAlias) { a.Labels = map[string]string{"k": "v"} }),
 			"archived.settings_revision":    {Archived: &transcriptv1.ArchiveNamespace{SettingsRevision: 1}},
 			"archived.revision_floor":       {Archived: &transcriptv1.ArchiveNamespace{RevisionFloor: -1}},
+			"archived.number":               {Archived: &transcriptv1.ArchiveNamespace{Number: -1}},
 			"archived.settings.max_nodes":   {Archived: &transcriptv1.ArchiveNamespace{SettingsRevision: 1, Settings: &transcriptv1.NamespaceSettings{MaxNodes: -1}}},
 			"namespace":                     {Namespace: "No Name"},
 		} {

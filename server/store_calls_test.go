@@ -73,7 +73,7 @@ func (s *callStore) during(call func()) []string {
 // engine's database, TokenKeys, of which a server asks once an hour, and SigningKey, of which it asks once.
 var (
 	countedCalls = []string{
-		"Alias", "AliasHistory", "Aliases", "Calls", "Chain", "ChainNamed", "Children", "Collect", "Commit", "Compactions", "DeleteNamespace", "DeletedAliases", "Descendants", "Erase", "EraseLabels", "Erasures", "ExportAliases", "ExportNodes", "ExportReceipts", "Find", "FirstWhere",
+		"Alias", "AliasHistory", "Aliases", "Calls", "Chain", "ChainNamed", "Children", "Collect", "Commit", "Compactions", "DeleteNamespace", "DeletedAliases", "Descendants", "Erase", "EraseLabels", "Erasures", "ExportAliases", "ExportNamespaces", "ExportNodes", "ExportReceipts", "Find", "FirstWhere",
 		"Headers", "Namespaces", "Nodes", "NoteEras", "Point", "Purging", "Receipt", "Reclaim", "Restore", "Rows", "SetSettings", "Settings", "Space", "SpawnDepth", "Spawned", "Stats", "Tables", "Verify", "WithCalls",
 	}
 	freeCalls = []string{"After", "Close", "Compaction", "Era", "Head", "Hold", "Info", "Runs", "SigningKey", "TokenKeys"}
@@ -225,6 +225,11 @@ func (s *callStore) Point(ctx context.Context) (chainstore.Point, error) {
 func (s *callStore) ExportReceipts(ctx context.Context, ns string, span chainstore.ExportSpan, cursor []byte, bytes int) ([]chainstore.KeptReceipt, []byte, error) {
 	s.ask("ExportReceipts")
 	return s.Store.ExportReceipts(ctx, ns, span, cursor, bytes)
+}
+
+func (s *callStore) ExportNamespaces(ctx context.Context, wanted func(string) bool) ([]chainstore.NumberedNamespace, error) {
+	s.ask("ExportNamespaces")
+	return s.Store.ExportNamespaces(ctx, wanted)
 }
 
 func (s *callStore) ExportNodes(ctx context.Context, ns string, span chainstore.ExportSpan, cursor []byte, bytes int) ([]chainstore.ExportedNode, []byte, error) {

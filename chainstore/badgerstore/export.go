@@ -256,6 +256,29 @@ func exportReceipts(
 	return receipts, nil, nil
 }
 
+// ExportNamespaces reads the names; see chainstore.Exporter.
+func (s *Store) ExportNamespaces(ctx context.Context, wanted func(namespace string) bool) ([]chainstore.NumberedNamespace, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	v, err := s.source.Open(layout.OwnNamespace)
+	if err != nil {
+		return nil, err
+	}
+	defer v.Close()
+	return numberedNames(ctx, v, wanted)
+}
+
+func numberedNames(ctx context.Context, v *snapshot.Snapshot, wanted func(namespace string) bool) (all []chainstore.NumberedNamespace, err error) {
+	err = v.Names(ctx, "", "", func(name string, number uint32) error {
+		if wanted(name) {
+			all = append(all, chainstore.NumberedNamespace{Name: name, Number: int64(number)})
+		}
+		return nil
+	})
+	return all, err
+}
+
 // ExportAliases reads aliases with their histories in one snapshot; see chainstore.Exporter.
 func (s *Store) ExportAliases(
 	ctx context.Context, after chainstore.Point, wanted func(namespace string) bool, yield chainstore.ExportYield,
@@ -268,29 +291,21 @@ func (s *Store) ExportAliases(
 		return 0, err
 	}
 	defer v.Close()
-	type numbered struct {
-		name   string
-		number uint32
-	}
-	var all []numbered
-	err = v.Names(ctx, "", "", func(name string, number uint32) error {
-		if wanted(name) {
-			all = append(all, numbered{name, number})
-		}
-		return nil
-	})
+	all, err := numberedNames(ctx, v, wanted)
 	for _, n := range all {
 		if err != nil {
 			break
 		}
-		v.Namespace = n.number
-		err = s.exportNamespace(ctx, v, n.name, after, yield)
+		v.Namespace = uint32(n.Number)
+		err = s.exportNamespace(ctx, v, n, after, yield)
 	}
 	return chainstore.Point(v.Seen), err
 }
 
-func (s *Store) exportNamespace(ctx context.Context, v *snapshot.Snapshot, name string, after chainstore.Point, yield chainstore.ExportYield) error {
-	out := &chainstore.ExportedNamespace{Name: name}
+func (s *Store) exportNamespace(
+	ctx context.Context, v *snapshot.Snapshot, named chainstore.NumberedNamespace, after chainstore.Point, yield chainstore.ExportYield,
+) error {
+	out := &chainstore.ExportedNamespace{NumberedNamespace: named}
 	row, err := v.Settings()
 	if err != nil {
 		return err

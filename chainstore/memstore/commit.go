@@ -30,7 +30,7 @@ func (s *Store) apply(name string, ns *namespace, change *chainstore.Change) (*c
 	s.name(ns, p)
 	out := p.apply()
 	if len(ns.nodes)+len(ns.aliases) > 0 {
-		s.namespaces[name] = ns
+		s.keep(name, ns)
 	}
 	return out, nil
 }

@@ -90,6 +90,25 @@ func (s *Store) ExportReceipts(
 	return receipts, nil, nil
 }
 
+// ExportNamespaces lists them; see chainstore.Exporter.
+func (s *Store) ExportNamespaces(ctx context.Context, wanted func(namespace string) bool) ([]chainstore.NumberedNamespace, error) {
+	_, unlock, err := s.read(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	return s.numbered(wanted), nil
+}
+
+func (s *Store) numbered(wanted func(namespace string) bool) (all []chainstore.NumberedNamespace) {
+	for _, name := range slices.Sorted(maps.Keys(s.namespaces)) {
+		if wanted(name) {
+			all = append(all, chainstore.NumberedNamespace{Name: name, Number: s.namespaces[name].number})
+		}
+	}
+	return all
+}
+
 // ExportAliases yields aliases with their histories; see chainstore.Exporter.
 func (s *Store) ExportAliases(
 	ctx context.Context, after chainstore.Point, wanted func(namespace string) bool, yield chainstore.ExportYield,
@@ -99,18 +118,15 @@ func (s *Store) ExportAliases(
 		return 0, err
 	}
 	defer unlock()
-	for _, name := range slices.Sorted(maps.Keys(s.namespaces)) {
-		if !wanted(name) {
-			continue
-		}
-		ns := s.namespaces[name]
+	for _, named := range s.numbered(wanted) {
+		ns := s.namespaces[named.Name]
 		floor := ns.floor
 		for _, a := range ns.aliases {
 			if after == 0 && a.forgotten(s.millis()) {
 				floor = max(floor, a.revision)
 			}
 		}
-		if err := yield.Namespace(&chainstore.ExportedNamespace{Name: name, Settings: ns.settings, Floor: floor}); err != nil {
+		if err := yield.Namespace(&chainstore.ExportedNamespace{NumberedNamespace: named, Settings: ns.settings, Floor: floor}); err != nil {
 			return 0, err
 		}
 		for _, alias := range slices.Sorted(maps.Keys(ns.aliases)) {

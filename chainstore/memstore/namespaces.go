@@ -44,7 +44,7 @@ func (s *Store) SetSettings(ctx context.Context, name string, change chainstore.
 		return chainstore.SettingsNow{}, err
 	}
 	ns.settings = after
-	s.namespaces[name] = ns
+	s.keep(name, ns)
 	return after, nil
 }
 

@@ -73,7 +73,7 @@ func (s *Store) Restore(ctx context.Context, name string, r *chainstore.Restored
 	if len(receipts) > 0 {
 		ns.erasures = chainstore.NextErasures(ns.erasures, s.millis(), uint64(s.point))
 	}
-	s.namespaces[name] = ns
+	s.keep(name, ns)
 	return len(due), nil
 }
 

@@ -33,6 +33,7 @@ type Store struct {
 	// sweeping is the collection under way; nil without one.
 	sweeping   *sweeping
 	namespaces map[string]*namespace
+	numbers    int64 // how many namespaces there ever were
 	keys       chainstore.TokenKeys
 	// signing is zero until it is asked for.
 	signing chainstore.Secret
@@ -51,8 +52,9 @@ type namespace struct {
 	// receipts has those of the nodes that were ever erased; erasures are those of chainstore.Eraser.
 	receipts map[chainstore.ID]receipt
 	erasures uint64
-	// gone says that it was deleted.
-	gone bool
+	// number is that of chainstore.NumberedNamespace, once it was written to; gone says that it was deleted.
+	number int64
+	gone   bool
 }
 
 // receipt is what was given with an erasure, and when that was.
@@ -161,6 +163,15 @@ func (s *Store) read(ctx context.Context, name string) (*namespace, func(), erro
 		ns = newNamespace()
 	}
 	return ns, s.mu.Unlock, nil
+}
+
+// keep has a namespace be there from now on.
+func (s *Store) keep(name string, ns *namespace) {
+	if s.namespaces[name] == nil {
+		s.numbers++
+		ns.number = s.numbers
+	}
+	s.namespaces[name] = ns
 }
 
 func newNamespace() *namespace {

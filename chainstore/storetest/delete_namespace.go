@@ -21,6 +21,7 @@ func deletionChecks() []check {
 		{Meanwhile, "DeletionWaitsForHolds", deletionHeld},
 		{Meanwhile, "DeletedAmidCollection", deletedAmidCollection},
 		{Export, "DeletedNamespace", deletedNotExported},
+		{Export, "Numbers", deletedNumbers},
 		{Erase, "DeletedNamespace", deletedReceipts},
 		{Concurrency, "DeletedBesideWriters", deletedBesideWriters},
 	}
@@ -274,6 +275,58 @@ func deletedNotExported(f *fixture) {
 	if f.point() <= before {
 		f.Error("the point of the store is that of before the deletion")
 	}
+}
+
+// deletedNumbers: a namespace keeps its number until it is deleted, and nobody else gets it.
+func deletedNumbers(f *fixture) {
+	all := func(string) bool { return true }
+	numbers := func(want ...string) (of []int64) {
+		f.Helper()
+		listed, err := f.store.ExportNamespaces(f.ctx(), all)
+		f.ok(err)
+		var names []string
+		for _, n := range listed {
+			names, of = append(names, n.Name), append(of, n.Number)
+		}
+		equalSlices(f, "the names", names, want)
+		var yielded []int64
+		_, err = f.store.ExportAliases(f.ctx(), f.point(), all, chainstore.ExportYield{Namespace: func(n *chainstore.ExportedNamespace) error {
+			yielded = append(yielded, n.Number)
+			return nil
+		}})
+		f.ok(err)
+		equalSlices(f, "the numbers beside aliases", yielded, of)
+		return of
+	}
+	numbers()
+	a, b, c := f.in("a"), f.in("b"), f.in("c")
+	b.put(root(user("u")))
+	a.settle(chainstore.Settings{MaxNodes: 9})
+	first := numbers("a", "b")
+	a.put(root(user("u")), set("x", 0, anything()))
+	c.put(root(user("u")))
+	now := numbers("a", "b", "c")
+	equalSlices(f, "the numbers of two that are there still", now[:2], first)
+	given := map[int64]bool{0: true}
+	for _, n := range now {
+		equal(f, "that it was given before, or is 0", given[n], false)
+		given[n] = true
+	}
+	for range 3 {
+		a.delete(true)
+		c.delete(true)
+		equalSlices(f, "the number of one that is there still", numbers("b"), now[1:2])
+		a.put(root(user("u")))
+		anew := numbers("a", "b")[0]
+		equal(f, "that the number of one that was begun anew was given before", given[anew], false)
+		given[anew] = true
+		c.put(root(user("u")))
+		given[numbers("a", "b", "c")[2]] = true
+	}
+	equal(f, "how many numbers were given", len(given), 1+3+6)
+	listed, err := f.store.ExportNamespaces(f.ctx(), func(name string) bool { return name == "b" })
+	f.ok(err)
+	equalSlices(f, "those that are wanted", listed, []chainstore.NumberedNamespace{{Name: "b", Number: now[1]}})
 }
 
 // deletedReceipts: receipts go with the namespace, and what was erased may be put again. No erasures of it are told of another namespace with its name.

@@ -86,7 +86,7 @@ func judged(record *transcriptv1.ArchiveRecord, node *canonical.Stored) error {
 // readBackups hands every record of backups that go on from each other to each, judged, and returns the readers at their ends. all is a count of
 // nodes that was made before, 0 for none.
 func (s *session) readBackups(
-	ctx context.Context, files []string, identities []age.Identity, doing string, all int64, each func(*transcriptv1.ArchiveRecord, *canonical.Stored) error,
+	ctx context.Context, files []string, identities []age.Identity, doing string, all int64, each func(*archive.Chain, *transcriptv1.ArchiveRecord, *canonical.Stored) error,
 ) (c *archive.Chain, err error) {
 	line := newProgress(s.notes)
 	defer line.clear()
@@ -117,7 +117,7 @@ func (s *session) readBackups(
 			}
 		}
 		if err == nil {
-			err = each(record, node)
+			err = each(c, record, node)
 		}
 		if err == nil {
 			err = ctx.Err()

@@ -38,7 +38,7 @@ func (c *backupVerifyCommand) Run(ctx context.Context, s *session) error {
 		return usagef("- is standard input, which is one backup: of several, give the files")
 	}
 	told, names := verifiedBackup{}, namesInOrder{all: []string{}}
-	chain, err := s.readBackups(ctx, c.Files, identities, "checked", 0, func(r *transcriptv1.ArchiveRecord, n *canonical.Stored) error {
+	chain, err := s.readBackups(ctx, c.Files, identities, "checked", 0, func(_ *archive.Chain, r *transcriptv1.ArchiveRecord, n *canonical.Stored) error {
 		told.add(r, n)
 		if n := r.GetNamespace(); n != nil {
 			names.add(n.GetName())
@@ -49,12 +49,25 @@ func (c *backupVerifyCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	told.Digest = chain.Last().Digest().String()
-	told.Namespaces = names.all
 	told.of(chain)
+	told.Namespaces, told.Deleted = deletedOf(names.all, chain.Namespaces())
 	if chain.Partial() {
 		s.remark("%s has what changed since another backup, which is not here: what it goes on from was not checked", chain.Files()[0].Name)
 	}
 	return told.print(s)
+}
+
+// deletedOf parts names into those of namespaces that are there, and others.
+func deletedOf(names []string, are map[string]archive.Namespace) (there, deleted []string) {
+	there = []string{}
+	for _, name := range names {
+		if _, is := are[name]; is {
+			there = append(there, name)
+		} else {
+			deleted = append(deleted, name)
+		}
+	}
+	return there, deleted
 }
 
 // toldBackup is what is told of backups.
@@ -106,10 +119,12 @@ func (b *verifiedBackup) print(s *session) error {
 
 // toldFiles is what is told of the files of a row of backups. Times are RFC 3339 in UTC, MadeAt that of the last file; empty where a file has none.
 type toldFiles struct {
-	MadeAt     string     `json:"madeAt"`
-	StoreID    string     `json:"storeId"`
-	Namespaces []string   `json:"namespaces"`
-	Files      []toldFile `json:"archives"`
+	MadeAt     string   `json:"madeAt"`
+	StoreID    string   `json:"storeId"`
+	Namespaces []string `json:"namespaces"`
+	// Deleted are the names of those that earlier files have, and that were deleted by the time of the last one.
+	Deleted []string   `json:"namespacesDeleted,omitempty"`
+	Files   []toldFile `json:"archives"`
 }
 
 // toldFile is what is told of one of them. Since is the digest of the backup from which it goes on, Continues that of the cut one whose rest it is,
@@ -137,6 +152,9 @@ func (t *toldFiles) of(c *archive.Chain) {
 // rows tell it, with a text for the namespaces.
 func (t *toldFiles) rows(namespaces string) [][2]string {
 	rows := [][2]string{{"made", t.MadeAt}, {"store", name(t.StoreID)}, {"namespaces", namespaces}}
+	if len(t.Deleted) > 0 {
+		rows = append(rows, [2]string{"deleted", "namespaces that earlier files have: " + nameLine(t.Deleted)})
+	}
 	for _, f := range t.Files {
 		has := "everything"
 		switch {

@@ -272,7 +272,7 @@ type namespaceDeleteCommand struct {
 }
 
 func (c *namespaceDeleteCommand) Help() string {
-	return `Nodes, aliases, histories, receipts of erasures and settings go at once; their bytes leave the server's files soon after. Backups made before have them, and a later one with --since cannot say that they are gone: make a full backup behind the deletion, and begin a new chain with it. A namespace with a legal hold is refused. It needs the roles admin and erase. Examples:
+	return `Nodes, aliases, histories, receipts of erasures and settings go at once; their bytes leave the server's files soon after. Backups made before have them; restored together with a later one they leave the namespace out. A namespace with a legal hold is refused. It needs the roles admin and erase. Examples:
 
     transcriptctl namespace delete acme --confirm acme`
 }

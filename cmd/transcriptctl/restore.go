@@ -48,13 +48,13 @@ func (c *restoreCommand) Run(ctx context.Context, s *session) (err error) {
 		return err
 	}
 	// A context's namespace does not count: it is not read here.
-	r := &restorer{command: c, only: s.flags.Namespace, settings: map[string]*transcriptv1.ArchiveNamespace{}, newest: map[string]map[string]int64{}, erased: erasedNodes{}}
-	chain, err := s.readBackups(ctx, c.Files, identities, "checked", 0, func(record *transcriptv1.ArchiveRecord, n *canonical.Stored) error {
-		r.see(record)
-		if !r.passes() {
-			r.told.add(record, n)
-			r.erased.see(r.within, record, n)
-		}
+	r := &restorer{
+		session: s, command: c, only: s.flags.Namespace, settings: map[string]*transcriptv1.ArchiveNamespace{}, living: map[string]archive.Namespace{},
+		newest: map[string]map[string]int64{}, erased: erasedNodes{},
+	}
+	chain, err := s.readBackups(ctx, c.Files, identities, "checked", 0, func(chain *archive.Chain, record *transcriptv1.ArchiveRecord, n *canonical.Stored) error {
+		r.told.add(record, n)
+		r.see(chain, record, n)
 		return nil
 	})
 	if err != nil {
@@ -63,10 +63,14 @@ func (c *restoreCommand) Run(ctx context.Context, s *session) (err error) {
 	if chain.Partial() {
 		return inputf("%s has what changed since another backup: name that one before it", c.Files[0])
 	}
+	r.living = chain.Namespaces()
+	if err := r.dropDeleted(chain); err != nil {
+		return err
+	}
 	if err := r.judge(); err != nil {
 		return err
 	}
-	if err := r.erasures(ctx, s, identities, chain.Last().Header().GetStoreId()); err != nil {
+	if err := r.erasures(ctx, s, identities, chain); err != nil {
 		return err
 	}
 	r.told.Digest = chain.Last().Digest().String()
@@ -156,11 +160,14 @@ type restorer struct {
 	at string
 	// only is the one namespace that is restored; empty: all are.
 	only string
-	// all are the namespaces of the backups, in their order, namespaces those that are restored, and within the one that is being read. newest are the revisions of aliases in the
-	// last backup that has them, by namespace: only these are set, so that a restore that was cut can be done again.
+	// all are the namespaces of the backups, in their order, namespaces those that are restored, and within the one that is being read, which passes if it is not
+	// restored. living are those that were not deleted. newest are the revisions of aliases in the last backup that has them, by namespace: only these are set, so
+	// that a restore that was cut can be done again.
 	all        namesInOrder
 	namespaces []string
 	within     string
+	passes     bool
+	living     map[string]archive.Namespace
 	newest     map[string]map[string]int64
 	// putter and aliases are of the namespace that is being read.
 	putter  archivedPutter
@@ -181,11 +188,11 @@ func (r *restorer) run(ctx context.Context, identities []age.Identity) error {
 	if err := r.mayRestore(ctx); err != nil {
 		return err
 	}
-	_, err := r.readBackups(ctx, r.command.Files, identities, "restored", r.told.Nodes, func(record *transcriptv1.ArchiveRecord, n *canonical.Stored) error {
+	_, err := r.readBackups(ctx, r.command.Files, identities, "restored", r.told.Nodes, func(chain *archive.Chain, record *transcriptv1.ArchiveRecord, n *canonical.Stored) error {
 		switch {
 		case record.GetNamespace() != nil:
-			return r.enter(ctx, record.GetNamespace())
-		case r.passes():
+			return r.enter(ctx, chain, record.GetNamespace())
+		case r.passes:
 			return nil
 		case n != nil:
 			return r.put(ctx, record.GetNode(), n)
@@ -230,21 +237,27 @@ func (r *restorer) mayRestore(ctx context.Context) error {
 	return err
 }
 
-// see notes what namespaces and aliases there are.
-func (r *restorer) see(record *transcriptv1.ArchiveRecord) {
-	if n := record.GetNamespace(); n != nil {
-		r.within = n.GetName()
-		if r.all.add(r.within) && !r.passes() {
-			r.namespaces, r.newest[r.within] = append(r.namespaces, r.within), map[string]int64{}
+// see notes what namespaces and aliases there are, and what was erased. What it noted of a namespace that was deleted is forgotten where another one of
+// the name begins.
+func (r *restorer) see(chain *archive.Chain, record *transcriptv1.ArchiveRecord, n *canonical.Stored) {
+	if of := record.GetNamespace(); of != nil {
+		r.within, r.passes = of.GetName(), r.only != "" && of.GetName() != r.only
+		if r.all.add(r.within) && !r.passes {
+			r.namespaces = append(r.namespaces, r.within)
+		}
+		if is := chain.Within(); is.Which != r.living[r.within].Which {
+			r.living[r.within], r.newest[r.within] = is, map[string]int64{}
+			delete(r.erased, r.within)
 		}
 	}
-	if a := record.GetAlias(); a != nil && !r.passes() {
+	if r.passes {
+		return
+	}
+	if a := record.GetAlias(); a != nil {
 		r.newest[r.within][a.GetName()] = a.GetRevision()
 	}
+	r.erased.see(r.within, record, n)
 }
-
-// passes tells whether the namespace that is being read is not restored.
-func (r *restorer) passes() bool { return r.only != "" && r.within != r.only }
 
 // to is the name that a namespace gets.
 func (r *restorer) to(namespace string) string {
@@ -338,11 +351,12 @@ func (r *restorer) mayHaveBegun(ctx context.Context) (bool, error) {
 }
 
 // enter begins with a namespace, and takes what the backup has of it.
-func (r *restorer) enter(ctx context.Context, n *transcriptv1.ArchiveNamespace) error {
+func (r *restorer) enter(ctx context.Context, chain *archive.Chain, n *transcriptv1.ArchiveNamespace) error {
 	if err := r.flush(ctx); err != nil {
 		return err
 	}
-	if r.within = n.GetName(); r.passes() {
+	r.within = n.GetName()
+	if r.passes = r.only != "" && r.within != r.only || r.living[r.within].Which != chain.Within().Which; r.passes {
 		return nil
 	}
 	to := r.in(r.within)

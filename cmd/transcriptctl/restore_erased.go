@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"encoding/hex"
+	"maps"
 
 	"filippo.io/age"
 
 	"github.com/transcriptd/transcriptd/canonical"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/internal/archive"
 )
 
 // erasedNodes are what backups have of nodes that were erased, by namespace and id.
@@ -50,24 +52,58 @@ func (e erasedNodes) see(namespace string, record *transcriptv1.ArchiveRecord, n
 	}
 }
 
-// erasures notes what was erased in backups of the same store that are not restored.
-func (r *restorer) erasures(ctx context.Context, s *session, identities []age.Identity, store string) error {
+// erasures notes what was erased, or deleted with its namespace, in backups of the same store that are not restored.
+func (r *restorer) erasures(ctx context.Context, s *session, identities []age.Identity, restored *archive.Chain) error {
 	for _, file := range r.command.Erasures {
 		within := ""
-		chain, err := s.readBackups(ctx, []string{file}, identities, "looked at", 0, func(record *transcriptv1.ArchiveRecord, n *canonical.Stored) error {
+		chain, err := s.readBackups(ctx, []string{file}, identities, "looked at", 0, func(c *archive.Chain, record *transcriptv1.ArchiveRecord, n *canonical.Stored) error {
 			if record.GetNamespace() != nil {
 				within = record.GetNamespace().GetName()
 			}
-			r.erased.see(within, record, n)
+			if is, restored := r.living[within]; restored && is.Is(c.Within().Number) {
+				r.erased.see(within, record, n)
+			}
 			return nil
 		})
 		if err != nil {
 			return err
 		}
-		if chain.Last().Header().GetStoreId() != store {
+		if chain.Last().Header().GetStoreId() != restored.Last().Header().GetStoreId() {
 			return inputf("%s: of another store than the backups that are restored", file)
 		}
+		h, last := chain.Last().Header(), restored.Last().Header()
+		if h.GetWholeStore() && h.GetMadeAt().AsTime().After(last.GetMadeAt().AsTime()) {
+			if err := r.deletedBy(chain); err != nil {
+				return err
+			}
+		}
 	}
+	return nil
+}
+
+// deletedBy notes the namespaces that a later backup of all namespaces has no more.
+func (r *restorer) deletedBy(later *archive.Chain) error {
+	there := later.Namespaces()
+	maps.DeleteFunc(r.living, func(name string, one archive.Namespace) bool {
+		is, has := there[name]
+		return !has || !is.Is(one.Number)
+	})
+	return r.dropDeleted(later)
+}
+
+// dropDeleted leaves out the namespaces that do not live any more, as a chain says; but none that was asked for by its name.
+func (r *restorer) dropDeleted(chain *archive.Chain) error {
+	file := chain.Files()[len(chain.Files())-1].Name
+	there, deleted := deletedOf(r.namespaces, r.living)
+	for _, of := range deleted {
+		if _, mapped := r.command.Map[of]; mapped || of == r.only {
+			return usagef("namespace %s was deleted by the time of %s: to restore what it had before, name no file that was made behind its deletion", name(of), file)
+		}
+	}
+	if len(deleted) > 0 {
+		r.session.remark("deleted by the time of %s, and not restored: %s", file, nameLine(deleted))
+	}
+	r.namespaces, r.files.Deleted = there, append(r.files.Deleted, deleted...)
 	return nil
 }
 

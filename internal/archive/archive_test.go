@@ -352,11 +352,18 @@ func TestChecker(t *testing.T) {
 		t.Fatal(err)
 	}
 	stranger := &record{Record: &transcriptv1.ArchiveRecord_Node{Node: left}}
+	numbered := func(number int64) *record {
+		r := namespace("a")
+		r.GetNamespace().Number = number
+		return r
+	}
 	for what, c := range map[string]struct {
 		header  *transcriptv1.ArchiveHeader
 		records []*record
 		want    string
 	}{
+		"a namespace with its number again": {whole(), []*record{namespace("a"), root, numbered(7), namespace("a"), numbered(7), child}, ""},
+		"a namespace with two numbers":      {whole(), []*record{numbered(7), numbered(8)}, "two numbers"},
 		"a chain":                           {with([][]byte{childID[:]}, nil, nil), []*record{namespace("a"), root, child, alias("x", 1, id, childID)}, ""},
 		"a thin one":                        {with([][]byte{childID[:]}, [][]byte{id[:]}, nil), []*record{namespace("a"), child}, ""},
 		"one that goes on":                  {with(nil, nil, []byte("x")), []*record{namespace("a"), child, alias("x", 5, id)}, ""},

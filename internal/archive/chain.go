@@ -86,11 +86,11 @@ func (c *Chain) Next() (*transcriptv1.ArchiveRecord, *canonical.Stored, error) {
 			if err := c.follows(f); err != nil {
 				return nil, nil, err
 			}
-			c.goOn()
+			c.goOn(false)
 			continue
 		case err == nil && record.GetPoint() != nil:
 			if c.at < len(c.files)-1 && bytes.Equal(c.files[c.at+1].Header().GetContinues(), digestBytes(f)) {
-				c.goOn()
+				c.goOn(true)
 			}
 			continue
 		}
@@ -105,10 +105,25 @@ func (c *Chain) Next() (*transcriptv1.ArchiveRecord, *canonical.Stored, error) {
 	}
 }
 
-// goOn goes on to the next archive.
-func (c *Chain) goOn() {
+// goOn goes on to the next archive, behind one that is whole, or was cut.
+func (c *Chain) goOn(cut bool) {
 	c.at++
-	c.checker.another()
+	c.checker.another(cut)
+}
+
+// Within is the namespace that the last record is of, or names. One that was deleted, as a later archive tells by naming it no more or with another
+// number, is another one than that of the same name there.
+func (c *Chain) Within() Namespace { return c.checker.now.Namespace }
+
+// Namespaces are those that are there by the time of the last archive, by name, once Next has returned io.EOF. What archives have of others was deleted.
+func (c *Chain) Namespaces() map[string]Namespace {
+	there := map[string]Namespace{}
+	for name, n := range c.checker.namespaces {
+		if n.listed {
+			there[name] = n.Namespace
+		}
+	}
+	return there
 }
 
 func digestBytes(f *File) []byte {

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/transcriptd/transcriptd/canonical"
@@ -15,7 +16,9 @@ type Checker struct {
 	known      map[[32]byte]bool
 	namespaces map[string]*checked
 	now        *checked // of the namespace of the records
-	heads      [][]byte
+	// namespacesSeen counts the namespaces, one of a name that was begun anew as another.
+	namespacesSeen int
+	heads          [][]byte
 	// bundle says that there is one namespace.
 	bundle bool
 }
@@ -27,7 +30,21 @@ type checked struct {
 	parents []int32
 	// names are the aliases of the archive.
 	names map[string]bool
+	// Namespace says which it is, and listed that the archive has named it.
+	Namespace
+	listed bool
 }
+
+// Namespace is one of those that archives have.
+type Namespace struct {
+	// Which tells it from the others of a Chain, from 1 on, also from those of the same name.
+	Which int
+	// Number is what the archive says; 0: not known.
+	Number int64
+}
+
+// Is tells whether a namespace of the same name, in another archive of the store, may be this one, by the numbers.
+func (n Namespace) Is(number int64) bool { return n.Number == 0 || number == 0 || n.Number == number }
 
 const noParent, unknownParent = -1, -2
 
@@ -128,16 +145,28 @@ func (c *Checker) namespace(n *transcriptv1.ArchiveNamespace) error {
 	if c.bundle && c.now != nil {
 		return broken("a bundle with more than one namespace")
 	}
-	if c.now = c.namespaces[n.GetName()]; c.now == nil {
-		c.now = &checked{nodes: map[[32]byte]int32{}, names: map[string]bool{}}
+	c.now = c.namespaces[n.GetName()]
+	anew := c.now != nil && !c.now.Is(n.GetNumber())
+	if anew && c.now.listed {
+		return broken("a namespace with two numbers")
+	}
+	if c.now == nil || anew {
+		c.namespacesSeen++
+		c.now = &checked{nodes: map[[32]byte]int32{}, names: map[string]bool{}, Namespace: Namespace{Which: c.namespacesSeen}}
 		c.namespaces[n.GetName()] = c.now
 	}
+	c.now.listed, c.now.Number = true, cmp.Or(n.GetNumber(), c.now.Number)
 	return nil
 }
 
-// another goes on with another archive, which may have the same aliases.
-func (c *Checker) another() {
-	for _, n := range c.namespaces {
+// another goes on with another archive, which may have the same aliases. Namespaces that the one before did not name were deleted, unless it was cut.
+func (c *Checker) another(cut bool) {
+	for name, n := range c.namespaces {
+		if !n.listed && !cut {
+			delete(c.namespaces, name)
+			continue
+		}
+		n.listed = false
 		clear(n.names)
 	}
 	c.now = nil

@@ -17,6 +17,11 @@ func (w *wire) Era(context.Context, chainstore.Point) (era chainstore.Era, err e
 	return era, errNotOnWire
 }
 
+// ExportNamespaces is not on the wire.
+func (w *wire) ExportNamespaces(context.Context, func(string) bool) ([]chainstore.NumberedNamespace, error) {
+	return nil, errNotOnWire
+}
+
 // ExportNodes is not on the wire.
 func (w *wire) ExportNodes(context.Context, string, chainstore.ExportSpan, []byte, int) ([]chainstore.ExportedNode, []byte, error) {
 	return nil, nil, errNotOnWire

@@ -1261,6 +1261,9 @@ type ArchiveNamespace struct {
 	// The floor of revisions of the namespace's aliases: no name that is set for the first time has this revision
 	// or a lower one. In a backup only.
 	RevisionFloor int64 `protobuf:"varint,4,opt,name=revision_floor,json=revisionFloor,proto3" json:"revision_floor,omitempty"`
+	// What tells it from all other namespaces that its store ever had, those of the same name too: a number that it
+	// keeps until it is deleted, and that is not given again. 0: not known, and in a bundle. `Restore` does not read it.
+	Number        int64 `protobuf:"varint,5,opt,name=number,proto3" json:"number,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1319,6 +1322,13 @@ func (x *ArchiveNamespace) GetSettingsRevision() int64 {
 func (x *ArchiveNamespace) GetRevisionFloor() int64 {
 	if x != nil {
 		return x.RevisionFloor
+	}
+	return 0
+}
+
+func (x *ArchiveNamespace) GetNumber() int64 {
+	if x != nil {
+		return x.Number
 	}
 	return 0
 }
@@ -1892,12 +1902,13 @@ const file_transcript_v1_admin_service_proto_rawDesc = "" +
 	"\breceipts\x18\x04 \x03(\fR\breceipts\"2\n" +
 	"\x0fRestoreResponse\x12\x1f\n" +
 	"\valiases_set\x18\x01 \x01(\x03R\n" +
-	"aliasesSet\"\xb8\x01\n" +
+	"aliasesSet\"\xd0\x01\n" +
 	"\x10ArchiveNamespace\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12<\n" +
 	"\bsettings\x18\x02 \x01(\v2 .transcript.v1.NamespaceSettingsR\bsettings\x12+\n" +
 	"\x11settings_revision\x18\x03 \x01(\x03R\x10settingsRevision\x12%\n" +
-	"\x0erevision_floor\x18\x04 \x01(\x03R\rrevisionFloor\"\xf4\x01\n" +
+	"\x0erevision_floor\x18\x04 \x01(\x03R\rrevisionFloor\x12\x16\n" +
+	"\x06number\x18\x05 \x01(\x03R\x06number\"\xf4\x01\n" +
 	"\fArchiveAlias\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x128\n" +
 	"\x06states\x18\x02 \x03(\v2 .transcript.v1.ArchiveAliasStateR\x06states\x12?\n" +

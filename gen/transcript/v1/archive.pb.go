@@ -207,7 +207,9 @@ type ArchiveRecord_Header struct {
 }
 
 type ArchiveRecord_Namespace struct {
-	// Nodes and aliases behind it are of this namespace, up to the next one.
+	// Nodes and aliases behind it are of this namespace, up to the next one. A backup names each namespace that
+	// is there at its end, also those of which nothing changed. So one that an earlier archive has, and this one does
+	// not name, or names with another number, was deleted since, with all that earlier archives have of it.
 	Namespace *ArchiveNamespace `protobuf:"bytes,2,opt,name=namespace,proto3,oneof"`
 }
 
@@ -277,7 +279,10 @@ type ArchiveHeader struct {
 	Heads [][]byte `protobuf:"bytes,8,rep,name=heads,proto3" json:"heads,omitempty"`
 	// Nodes that the receiver of a thin bundle must have. Each parent that is not in it is one of them. A node
 	// covered that is not in it is one of them, or an ancestor of one.
-	Known         [][]byte `protobuf:"bytes,9,rep,name=known,proto3" json:"known,omitempty"`
+	Known [][]byte `protobuf:"bytes,9,rep,name=known,proto3" json:"known,omitempty"`
+	// A backup of all namespaces: one that it does not name was deleted, or was never there. False in backups of
+	// versions that did not tell, too.
+	WholeStore    bool `protobuf:"varint,10,opt,name=whole_store,json=wholeStore,proto3" json:"whole_store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -373,6 +378,13 @@ func (x *ArchiveHeader) GetKnown() [][]byte {
 		return x.Known
 	}
 	return nil
+}
+
+func (x *ArchiveHeader) GetWholeStore() bool {
+	if x != nil {
+		return x.WholeStore
+	}
+	return false
 }
 
 // A place from which another archive can go on, if this one is cut behind it.
@@ -535,7 +547,7 @@ const file_transcript_v1_archive_proto_rawDesc = "" +
 	"\x05point\x18\x05 \x01(\v2\x1b.transcript.v1.ArchivePointH\x00R\x05point\x12-\n" +
 	"\x03end\x18\x06 \x01(\v2\x19.transcript.v1.ArchiveEndH\x00R\x03end\x12\x1a\n" +
 	"\areceipt\x18\a \x01(\fH\x00R\areceiptB\b\n" +
-	"\x06record\"\xb5\x02\n" +
+	"\x06record\"\xd6\x02\n" +
 	"\rArchiveHeader\x12.\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x1a.transcript.v1.ArchiveKindR\x04kind\x12+\n" +
 	"\x11required_features\x18\x02 \x03(\tR\x10requiredFeatures\x12\x19\n" +
@@ -545,7 +557,10 @@ const file_transcript_v1_archive_proto_rawDesc = "" +
 	"\x05since\x18\x06 \x01(\fR\x05since\x12\x1c\n" +
 	"\tcontinues\x18\a \x01(\fR\tcontinues\x12\x14\n" +
 	"\x05heads\x18\b \x03(\fR\x05heads\x12\x14\n" +
-	"\x05known\x18\t \x03(\fR\x05known\"&\n" +
+	"\x05known\x18\t \x03(\fR\x05known\x12\x1f\n" +
+	"\vwhole_store\x18\n" +
+	" \x01(\bR\n" +
+	"wholeStore\"&\n" +
 	"\fArchivePoint\x12\x16\n" +
 	"\x06cursor\x18\x01 \x01(\fR\x06cursor\"\xcd\x01\n" +
 	"\n" +

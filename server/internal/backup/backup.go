@@ -142,6 +142,7 @@ func cannotWrite(err error) bool {
 func (r *run) header() *transcriptv1.ArchiveHeader {
 	h := &transcriptv1.ArchiveHeader{
 		Kind: transcriptv1.ArchiveKind_ARCHIVE_KIND_BACKUP, StoreId: r.Store.Info().ID.String(), MadeBy: r.MadeBy, MadeAt: timestamppb.Now(),
+		WholeStore: r.Scope == "",
 	}
 	if r.from.since != nil {
 		h.Since = r.from.since[:]
@@ -153,19 +154,20 @@ func (r *run) header() *transcriptv1.ArchiveHeader {
 }
 
 func (r *run) write(ctx context.Context) (chainstore.Point, error) {
-	names, err := r.names(ctx)
+	all, err := r.Store.ExportNamespaces(ctx, r.wants)
 	if err != nil {
 		return 0, err
 	}
 	at := r.from
-	for _, name := range names {
+	for _, n := range all {
+		name := n.Name
 		if name < r.from.namespace {
 			continue
 		}
 		if at.namespace != name {
 			at.namespace, at.behind = name, nil
 		}
-		if err := r.namespace(&transcriptv1.ArchiveNamespace{Name: name}); err != nil {
+		if err := r.namespace(&transcriptv1.ArchiveNamespace{Name: name, Number: n.Number}); err != nil {
 			return 0, err
 		}
 		if err := r.nodes(ctx, at, true); err != nil {
@@ -173,24 +175,6 @@ func (r *run) write(ctx context.Context) (chainstore.Point, error) {
 		}
 	}
 	return r.rest(ctx)
-}
-
-func (r *run) names(ctx context.Context) (all []string, err error) {
-	const limit = 1000
-	for behind := ""; ; {
-		page, err := r.Store.Namespaces(ctx, chainstore.NamespaceQuery{After: behind, Limit: limit})
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range page {
-			if behind = name; r.wants(name) {
-				all = append(all, name)
-			}
-		}
-		if len(page) < limit {
-			return all, nil
-		}
-	}
 }
 
 // rest writes what was put meanwhile, and the aliases of one state: what they point to stands before them.
@@ -324,7 +308,7 @@ func nodeRecord(n *chainstore.ExportedNode) (*transcriptv1.ArchiveRecord, error)
 }
 
 func namespaceRecord(n *chainstore.ExportedNamespace) (_ *transcriptv1.ArchiveRecord, err error) {
-	out := &transcriptv1.ArchiveNamespace{Name: n.Name, SettingsRevision: n.Settings.Revision, RevisionFloor: n.Floor}
+	out := &transcriptv1.ArchiveNamespace{Name: n.Name, Number: n.Number, SettingsRevision: n.Settings.Revision, RevisionFloor: n.Floor}
 	if n.Settings.Revision > 0 {
 		out.Settings, err = retention.Settings(&n.Settings.Settings)
 	}

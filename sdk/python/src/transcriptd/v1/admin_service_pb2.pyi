@@ -228,16 +228,18 @@ class RestoreResponse(_message.Message):
     def __init__(self, aliases_set: _Optional[int] = ...) -> None: ...
 
 class ArchiveNamespace(_message.Message):
-    __slots__ = ("name", "settings", "settings_revision", "revision_floor")
+    __slots__ = ("name", "settings", "settings_revision", "revision_floor", "number")
     NAME_FIELD_NUMBER: _ClassVar[int]
     SETTINGS_FIELD_NUMBER: _ClassVar[int]
     SETTINGS_REVISION_FIELD_NUMBER: _ClassVar[int]
     REVISION_FLOOR_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
     name: str
     settings: NamespaceSettings
     settings_revision: int
     revision_floor: int
-    def __init__(self, name: _Optional[str] = ..., settings: _Optional[_Union[NamespaceSettings, _Mapping]] = ..., settings_revision: _Optional[int] = ..., revision_floor: _Optional[int] = ...) -> None: ...
+    number: int
+    def __init__(self, name: _Optional[str] = ..., settings: _Optional[_Union[NamespaceSettings, _Mapping]] = ..., settings_revision: _Optional[int] = ..., revision_floor: _Optional[int] = ..., number: _Optional[int] = ...) -> None: ...
 
 class ArchiveAlias(_message.Message):
     __slots__ = ("name", "states", "labels", "revision")

@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file transcript/v1/archive.proto.
  */
 export const file_transcript_v1_archive: GenFile = /*@__PURE__*/
-  fileDesc("Cht0cmFuc2NyaXB0L3YxL2FyY2hpdmUucHJvdG8SDXRyYW5zY3JpcHQudjEixQIKDUFyY2hpdmVSZWNvcmQSLgoGaGVhZGVyGAEgASgLMhwudHJhbnNjcmlwdC52MS5BcmNoaXZlSGVhZGVySAASNAoJbmFtZXNwYWNlGAIgASgLMh8udHJhbnNjcmlwdC52MS5BcmNoaXZlTmFtZXNwYWNlSAASKwoEbm9kZRgDIAEoCzIbLnRyYW5zY3JpcHQudjEuQXJjaGl2ZWROb2RlSAASLAoFYWxpYXMYBCABKAsyGy50cmFuc2NyaXB0LnYxLkFyY2hpdmVBbGlhc0gAEiwKBXBvaW50GAUgASgLMhsudHJhbnNjcmlwdC52MS5BcmNoaXZlUG9pbnRIABIoCgNlbmQYBiABKAsyGS50cmFuc2NyaXB0LnYxLkFyY2hpdmVFbmRIABIRCgdyZWNlaXB0GAcgASgMSABCCAoGcmVjb3JkIuQBCg1BcmNoaXZlSGVhZGVyEigKBGtpbmQYASABKA4yGi50cmFuc2NyaXB0LnYxLkFyY2hpdmVLaW5kEhkKEXJlcXVpcmVkX2ZlYXR1cmVzGAIgAygJEhAKCHN0b3JlX2lkGAMgASgJEg8KB21hZGVfYnkYBCABKAkSKwoHbWFkZV9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFc2luY2UYBiABKAwSEQoJY29udGludWVzGAcgASgMEg0KBWhlYWRzGAggAygMEg0KBWtub3duGAkgAygMIh4KDEFyY2hpdmVQb2ludBIOCgZjdXJzb3IYASABKAwiiQEKCkFyY2hpdmVFbmQSEgoKbmFtZXNwYWNlcxgBIAEoAxINCgVub2RlcxgCIAEoAxIQCghtZXNzYWdlcxgDIAEoAxIVCg1tZXNzYWdlX2J5dGVzGAQgASgDEg8KB2FsaWFzZXMYBSABKAMSDgoGZGlnZXN0GAYgASgMEg4KBmN1cnNvchgHIAEoDCpdCgtBcmNoaXZlS2luZBIcChhBUkNISVZFX0tJTkRfVU5TUEVDSUZJRUQQABIXChNBUkNISVZFX0tJTkRfQkFDS1VQEAESFwoTQVJDSElWRV9LSU5EX0JVTkRMRRACQkNaQWdpdGh1Yi5jb20vdHJhbnNjcmlwdGQvdHJhbnNjcmlwdGQvZ2VuL3RyYW5zY3JpcHQvdjE7dHJhbnNjcmlwdHYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_transcript_v1_admin_service, file_transcript_v1_transcript_service]);
+  fileDesc("Cht0cmFuc2NyaXB0L3YxL2FyY2hpdmUucHJvdG8SDXRyYW5zY3JpcHQudjEixQIKDUFyY2hpdmVSZWNvcmQSLgoGaGVhZGVyGAEgASgLMhwudHJhbnNjcmlwdC52MS5BcmNoaXZlSGVhZGVySAASNAoJbmFtZXNwYWNlGAIgASgLMh8udHJhbnNjcmlwdC52MS5BcmNoaXZlTmFtZXNwYWNlSAASKwoEbm9kZRgDIAEoCzIbLnRyYW5zY3JpcHQudjEuQXJjaGl2ZWROb2RlSAASLAoFYWxpYXMYBCABKAsyGy50cmFuc2NyaXB0LnYxLkFyY2hpdmVBbGlhc0gAEiwKBXBvaW50GAUgASgLMhsudHJhbnNjcmlwdC52MS5BcmNoaXZlUG9pbnRIABIoCgNlbmQYBiABKAsyGS50cmFuc2NyaXB0LnYxLkFyY2hpdmVFbmRIABIRCgdyZWNlaXB0GAcgASgMSABCCAoGcmVjb3JkIvkBCg1BcmNoaXZlSGVhZGVyEigKBGtpbmQYASABKA4yGi50cmFuc2NyaXB0LnYxLkFyY2hpdmVLaW5kEhkKEXJlcXVpcmVkX2ZlYXR1cmVzGAIgAygJEhAKCHN0b3JlX2lkGAMgASgJEg8KB21hZGVfYnkYBCABKAkSKwoHbWFkZV9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFc2luY2UYBiABKAwSEQoJY29udGludWVzGAcgASgMEg0KBWhlYWRzGAggAygMEg0KBWtub3duGAkgAygMEhMKC3dob2xlX3N0b3JlGAogASgIIh4KDEFyY2hpdmVQb2ludBIOCgZjdXJzb3IYASABKAwiiQEKCkFyY2hpdmVFbmQSEgoKbmFtZXNwYWNlcxgBIAEoAxINCgVub2RlcxgCIAEoAxIQCghtZXNzYWdlcxgDIAEoAxIVCg1tZXNzYWdlX2J5dGVzGAQgASgDEg8KB2FsaWFzZXMYBSABKAMSDgoGZGlnZXN0GAYgASgMEg4KBmN1cnNvchgHIAEoDCpdCgtBcmNoaXZlS2luZBIcChhBUkNISVZFX0tJTkRfVU5TUEVDSUZJRUQQABIXChNBUkNISVZFX0tJTkRfQkFDS1VQEAESFwoTQVJDSElWRV9LSU5EX0JVTkRMRRACQkNaQWdpdGh1Yi5jb20vdHJhbnNjcmlwdGQvdHJhbnNjcmlwdGQvZ2VuL3RyYW5zY3JpcHQvdjE7dHJhbnNjcmlwdHYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_transcript_v1_admin_service, file_transcript_v1_transcript_service]);
 
 /**
  * One record of an archive. A reader refuses a record that has none of these.
@@ -42,7 +42,9 @@ export type ArchiveRecord = Message<"transcript.v1.ArchiveRecord"> & {
     case: "header";
   } | {
     /**
-     * Nodes and aliases behind it are of this namespace, up to the next one.
+     * Nodes and aliases behind it are of this namespace, up to the next one. A backup names each namespace that
+     * is there at its end, also those of which nothing changed. So one that an earlier archive has, and this one does
+     * not name, or names with another number, was deleted since, with all that earlier archives have of it.
      *
      * @generated from field: transcript.v1.ArchiveNamespace namespace = 2;
      */
@@ -173,6 +175,14 @@ export type ArchiveHeader = Message<"transcript.v1.ArchiveHeader"> & {
    * @generated from field: repeated bytes known = 9;
    */
   known: Uint8Array[];
+
+  /**
+   * A backup of all namespaces: one that it does not name was deleted, or was never there. False in backups of
+   * versions that did not tell, too.
+   *
+   * @generated from field: bool whole_store = 10;
+   */
+  wholeStore: boolean;
 };
 
 /**
