@@ -168,6 +168,10 @@ type Error struct {
 	Deleted *transcriptv1.DeletedAlias
 	// Receipt is, of ErrPayloadErased, the SignedReceipt of the node's erasure, serialised; nil where it is larger than 1 KiB.
 	Receipt []byte
+	// HeldAlias is, of ErrLegalHold, the alias that is held, and HoldPrefix the alias_prefix of the rule that holds, of several the shortest; "" is that of
+	// every alias. Empty and nil where the caller may not read them (docs/security.md); HeldAlias is empty, too, where a namespace was to be deleted.
+	HeldAlias  string
+	HoldPrefix *string
 	// RetryAfter is, of ErrRateLimited, how long it takes until a call is allowed; 0: nothing was said.
 	RetryAfter time.Duration
 	// Quotas are, of ErrQuotaExceeded, those that the call would go over.
@@ -304,6 +308,9 @@ func (e *Error) read(detail any) {
 			if receipt, err := base64.StdEncoding.DecodeString(d.Metadata["receipt"]); err == nil && len(receipt) > 0 {
 				e.Receipt = receipt
 			}
+			if e.Reason == ErrLegalHold {
+				e.hold(d.Metadata)
+			}
 		}
 	case *errdetails.RequestInfo:
 		e.RequestID = d.RequestId
@@ -325,6 +332,14 @@ func (e *Error) read(detail any) {
 		e.Deleted = d
 	case *transcriptv1.AmbiguousPrefix:
 		e.Candidates = d.NodeIds
+	}
+}
+
+// hold takes over which alias is held, and by which rule.
+func (e *Error) hold(facts map[string]string) {
+	e.HeldAlias = facts["alias"]
+	if prefix, told := facts["alias_prefix"]; told {
+		e.HoldPrefix = &prefix
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -70,6 +71,37 @@ func TestTypedReadsDetails(t *testing.T) {
 	}
 	if want.Head() != "aa" || (&Error{}).Head() != "" {
 		t.Error("Head is not the node of the first conflict")
+	}
+}
+
+// TestTypedReadsHolds: of LEGAL_HOLD an error has the alias that is held and the prefix of the rule, and "" of that is not nil; its text has neither.
+func TestTypedReadsHolds(t *testing.T) {
+	prefix, every := "case/", ""
+	both := map[string]string{"alias": "case/1", "alias_prefix": prefix}
+	for _, c := range []struct {
+		reason, domain string
+		facts          map[string]string
+		alias          string
+		prefix         *string
+	}{
+		{"LEGAL_HOLD", domain, both, "case/1", &prefix},
+		{"LEGAL_HOLD", domain, map[string]string{"alias": "case/1"}, "case/1", nil},
+		{"LEGAL_HOLD", domain, map[string]string{"alias_prefix": every}, "", &every},
+		{"LEGAL_HOLD", domain, nil, "", nil},
+		{"LEGAL_HOLD", "elsewhere", both, "", nil},
+		{"ALIAS_MOVED", domain, both, "", nil},
+	} {
+		st, err := status.New(codes.FailedPrecondition, "why").WithDetails(&errdetails.ErrorInfo{Domain: c.domain, Reason: c.reason, Metadata: c.facts})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, ok := errors.AsType[*Error](Typed(st.Err()))
+		if !ok || e.HeldAlias != c.alias || (e.HoldPrefix == nil) != (c.prefix == nil) || c.prefix != nil && *e.HoldPrefix != *c.prefix {
+			t.Errorf("%s of %s with %v: %+v", c.reason, c.domain, c.facts, e)
+		}
+		if strings.Contains(e.Error(), "case/") {
+			t.Errorf("its text is %q", e)
+		}
 	}
 }
 

@@ -20,7 +20,9 @@ func (t *transcripts) DeleteAlias(ctx context.Context, req *transcriptv1.DeleteA
 		return nil, err
 	}
 	var done *chainstore.Committed
-	err = t.forgetting(ctx, req.Namespace, req.ForgetHistory, "name", func(r retention.Rules) bool { return r.Holds(req.Name) }, func() (err error) {
+	err = t.forgetting(ctx, req.Namespace, req.ForgetHistory, func(r retention.Rules) error {
+		return r.Refuse(wire.Namespace(req.Namespace), "name", req.Name)
+	}, func() (err error) {
 		done, err = change.Deletion(req.Name, condition, req.ForgetHistory).Commit(ctx, t.store, req.Namespace)
 		return err
 	})
@@ -34,15 +36,10 @@ func (t *transcripts) DeleteAlias(ctx context.Context, req *transcriptv1.DeleteA
 	return reply, nil
 }
 
-// forgetting runs a deletion, which is refused where it forgets what is held; field names what it deletes.
-func (t *transcripts) forgetting(ctx context.Context, namespace string, forgets bool, field string, holds func(retention.Rules) bool, f func() error) error {
+// forgetting runs a deletion, which judge refuses where it forgets what is held.
+func (t *transcripts) forgetting(ctx context.Context, namespace string, forgets bool, judge func(retention.Rules) error, f func() error) error {
 	if !forgets {
 		return f()
 	}
-	return t.keeper.Delete(ctx, wire.Namespace(namespace), func(r retention.Rules) error {
-		if holds(r) {
-			return &retention.HeldError{Field: field}
-		}
-		return nil
-	}, f)
+	return t.keeper.Delete(ctx, wire.Namespace(namespace), judge, f)
 }

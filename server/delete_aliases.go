@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -45,7 +44,7 @@ func (t *transcripts) DeleteAliases(ctx context.Context, req *transcriptv1.Delet
 		return nil, err
 	}
 	d.choose(listed)
-	err = t.forgetting(ctx, p.Namespace, d.forget, d.field, d.held, func() error {
+	err = t.forgetting(ctx, p.Namespace, d.forget, d.judge, func() error {
 		if req.DryRun {
 			return nil
 		}
@@ -128,9 +127,14 @@ func (d *deletion) choose(listed []chainstore.Alias) {
 	}
 }
 
-// held tells whether the page has an alias that is held.
-func (d *deletion) held(rules retention.Rules) bool {
-	return slices.ContainsFunc(d.page, func(a chainstore.Alias) bool { return rules.Holds(a.Name) })
+// judge is a HeldError of the first alias of the page that is held.
+func (d *deletion) judge(rules retention.Rules) error {
+	for i := range d.page {
+		if err := rules.Refuse(d.namespace, d.field, d.page[i].Name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // patience is how often a page is tried that others change aliases of before its commit, until it is cut.

@@ -2,10 +2,8 @@ package server
 
 import (
 	"context"
-	"errors"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
-	"github.com/transcriptd/transcriptd/server/internal/retention"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -16,12 +14,7 @@ func (a *admin) DeleteNamespace(ctx context.Context, req *transcriptv1.DeleteNam
 		return nil, wire.InvalidField("confirm", "must be the name of the namespace, which is default where none is named")
 	}
 	reply := &transcriptv1.DeleteNamespaceResponse{}
-	may := func(ctx context.Context) error {
-		if err := a.keeper.MayCollect(ctx, namespace); !errors.Is(err, retention.ErrHeld) {
-			return err
-		}
-		return &retention.HeldError{Field: "namespace"}
-	}
+	may := func(ctx context.Context) error { return a.keeper.MayCollect(ctx, namespace) }
 	err := may(ctx) // before it waits for anybody
 	if err == nil {
 		reply.Deleted, err = a.store.DeleteNamespace(ctx, namespace, may)

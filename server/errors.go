@@ -178,16 +178,9 @@ func (m *mapper) status(ctx context.Context, err error) error {
 		m.log.ErrorContext(ctx, "call failed", "request_id", reply.RequestID(ctx), "reason", r.reason.String(), "cause", err.Error())
 	}
 	info := &errdetails.ErrorInfo{
-		Domain: errorDomain,
-		Reason: strings.TrimPrefix(r.reason.String(), "ERROR_REASON_"),
-	}
-	var shared *erasure.SharedRootError
-	if errors.As(err, &shared) {
-		info.Metadata = map[string]string{"node_id": shared.ID.String()}
-	}
-	var erased *chainstore.ErasedError
-	if errors.As(err, &erased) && len(erased.Receipt) <= maxToldReceipt {
-		info.Metadata = map[string]string{"receipt": base64.StdEncoding.EncodeToString(erased.Receipt)}
+		Domain:   errorDomain,
+		Reason:   strings.TrimPrefix(r.reason.String(), "ERROR_REASON_"),
+		Metadata: facts(access.Who(ctx), err),
 	}
 	details := []protoadapt.MessageV1{info, &errdetails.RequestInfo{RequestId: reply.RequestID(ctx)}}
 	text, more := explain(err, &r)
@@ -209,6 +202,39 @@ func (m *mapper) find(err error) row {
 
 // maxToldReceipt is the most bytes of a receipt that an error tells: an error is sent in headers, which are small.
 const maxToldReceipt = 1 << 10
+
+// facts are what ErrorInfo tells of an error beside its reason.
+func facts(who *identity.Principal, err error) map[string]string {
+	var shared *erasure.SharedRootError
+	var erased *chainstore.ErasedError
+	var held *retention.HeldError
+	switch {
+	case errors.As(err, &shared):
+		return map[string]string{"node_id": shared.ID.String()}
+	case errors.As(err, &erased) && len(erased.Receipt) <= maxToldReceipt:
+		return map[string]string{"receipt": base64.StdEncoding.EncodeToString(erased.Receipt)}
+	case errors.As(err, &held):
+		return holdFacts(who, held)
+	}
+	return nil
+}
+
+// holdFacts are what is held and by which rule, as far as who calls may read that elsewhere: names of aliases with the role read, and settings with
+// operate beside it; both with backup. They are not in the text, which is logged.
+func holdFacts(who *identity.Principal, held *retention.HeldError) map[string]string {
+	may := func(role identity.Role) bool { return who == nil || who.May(role, held.Namespace) }
+	all, told := may(identity.Backup), map[string]string{}
+	if !all && !may(identity.Read) {
+		return nil
+	}
+	if held.Alias != "" {
+		told["alias"] = held.Alias
+	}
+	if all || may(identity.Operate) {
+		told["alias_prefix"] = held.Prefix
+	}
+	return told
+}
 
 // explain is the text of an error and the details that the kind of error brings.
 func explain(err error, r *row) (text string, more []protoadapt.MessageV1) {

@@ -62,7 +62,8 @@ func (a *admin) Restore(ctx context.Context, req *transcriptv1.RestoreRequest) (
 func (a *admin) keepsHeld(ctx context.Context, namespace string, rules retention.Rules, r *chainstore.Restored) error {
 	for i := range r.Aliases {
 		archived := &r.Aliases[i]
-		if !rules.Holds(archived.Name) {
+		refused := rules.Refuse(namespace, wire.Indexed("aliases", i)+".states", archived.Name)
+		if refused == nil {
 			continue
 		}
 		history, err := a.store.AliasHistory(ctx, namespace, archived.Name)
@@ -71,7 +72,7 @@ func (a *admin) keepsHeld(ctx context.Context, namespace string, rules retention
 		}
 		for _, state := range history {
 			if !slices.Contains(archived.States, state) {
-				return &retention.HeldError{Field: wire.Indexed("aliases", i) + ".states"}
+				return refused
 			}
 		}
 	}

@@ -203,6 +203,8 @@ type failure struct {
 	conflicts   []*transcriptv1.AliasConflict
 	candidates  []string
 	requestID   string
+	// facts are the metadata of ErrorInfo.
+	facts map[string]string
 	// all is everything that the caller is told, as text.
 	all string
 }
@@ -214,7 +216,7 @@ func failureOf(err error) failure {
 		f.all += fmt.Sprintf("\n%T %v", d, d)
 		switch d := d.(type) {
 		case *errdetails.ErrorInfo:
-			f.reason = d.Reason
+			f.reason, f.facts = d.Reason, d.Metadata
 			if d.Domain != "transcript.v1" {
 				f.reason = "of another domain"
 			}

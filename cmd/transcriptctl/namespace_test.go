@@ -3,6 +3,10 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/transcriptd/transcriptd/client"
 )
 
 // TestNamespaceSet: what quotas may be, and how they are told; docs/transcriptctl.md has the rest.
@@ -49,6 +53,35 @@ func TestNamespaceSet(t *testing.T) {
 	}
 }
 
+// TestHoldIsShown: what a hold keeps, and on which prefix it is, as far as the server tells.
+func TestHoldIsShown(t *testing.T) {
+	case4711, every := "case/\x1b[2J", ""
+	const stats = "'transcriptctl stats' lists"
+	for _, c := range []struct {
+		alias  string
+		prefix *string
+		want   string
+		lists  bool
+	}{
+		{"case/1", &case4711, `the alias "case/1" is held, by a legal hold on the prefix "case/\x1b[2J"`, false},
+		{"case/1", &every, `the alias "case/1" is held, by a legal hold on every alias`, false},
+		{"case/\x1b[2J", nil, `the alias "case/\x1b[2J" is held`, true},
+		{"", &case4711, `there is a legal hold on the prefix "case/\x1b[2J"`, false},
+		{"", &every, "there is a legal hold on every alias", false},
+		{"", nil, "", true},
+	} {
+		e := &client.Error{Code: codes.FailedPrecondition, Reason: client.ErrLegalHold, Message: "a legal hold keeps it", HeldAlias: c.alias, HoldPrefix: c.prefix}
+		want := "a legal hold keeps it"
+		if c.want != "" {
+			want += "\n  " + c.want
+		}
+		text, hint := explainRemote(e)
+		if text != want || strings.HasPrefix(hint, stats) != c.lists || !strings.Contains(hint, "--release PREFIX") {
+			t.Errorf("it says %q, want %q, and %q", text, want, hint)
+		}
+	}
+}
+
 // TestNamespaceDelete: with the name given twice, once, and not under a hold.
 func TestNamespaceDelete(t *testing.T) {
 	s := newStack(t)
@@ -60,7 +93,7 @@ func TestNamespaceDelete(t *testing.T) {
 	}{
 		{"delete acme", exitUsage, "--confirm acme"},
 		{"delete acme --confirm other", exitUsage, "--confirm acme"},
-		{"delete acme --confirm acme", exitFailed, "legal hold"},
+		{"delete acme --confirm acme", exitFailed, "there is a legal hold on every alias"},
 		{"set acme --release=", exitOK, "revision   2"},
 		{"delete acme --confirm acme", exitOK, "deleted  acme"},
 		{"delete acme --confirm acme", exitOK, "no, it was not there"},

@@ -69,7 +69,7 @@ func explainRemote(err error) (text, hint string) {
 	return before + message + particulars(remote), hintFor(remote)
 }
 
-// particulars are the fields, preconditions or candidates that a refusal names, a line each.
+// particulars are the fields, preconditions, holds or candidates that a refusal names, a line each.
 func particulars(e *client.Error) string {
 	var b strings.Builder
 	for _, v := range e.Violations {
@@ -87,10 +87,35 @@ func particulars(e *client.Error) string {
 	if d := e.Deleted; d != nil {
 		fmt.Fprintf(&b, "\n  it was deleted %s with revision %d, and pointed to %s", clock(d.GetDeletedAt()), d.GetRevision(), d.GetPreviousId())
 	}
+	if told := heldBy(e); told != "" {
+		fmt.Fprintf(&b, "\n  %s", told)
+	}
 	for _, id := range e.Candidates {
 		fmt.Fprintf(&b, "\n  %s", id)
 	}
 	return b.String()
+}
+
+// heldBy tells what a legal hold keeps, and on which prefix it is, as far as the server tells; empty where it tells neither.
+func heldBy(e *client.Error) string {
+	on := ""
+	switch {
+	case e.HoldPrefix == nil:
+	case *e.HoldPrefix == "":
+		on = "a legal hold on every alias"
+	default:
+		on = fmt.Sprintf("a legal hold on the prefix %q", *e.HoldPrefix)
+	}
+	switch {
+	case e.HeldAlias == "" && on == "":
+		return ""
+	case e.HeldAlias == "":
+		return "there is " + on
+	case on == "":
+		return fmt.Sprintf("the alias %q is held", e.HeldAlias)
+	default:
+		return fmt.Sprintf("the alias %q is held, by %s", e.HeldAlias, on)
+	}
 }
 
 func pointsTo(c *client.Conflict) string {
@@ -148,6 +173,9 @@ func hintFor(e *client.Error) string {
 	case client.ErrAuditUnavailable:
 		return "Nothing was changed. The server must be able to write its audit; its log has the cause."
 	case client.ErrLegalHold:
+		if e.HoldPrefix != nil {
+			return "Who has the roles admin and operate lifts it with 'transcriptctl namespace set NAME --release PREFIX'."
+		}
 		return "'transcriptctl stats' lists the holds of a namespace. Who has the roles admin and operate lifts one with 'transcriptctl namespace set NAME --release PREFIX'."
 	case client.ErrSharedRoot:
 		return "Nothing was erased. Give --shared keep to leave such roots alone, or --shared erase to erase them for everybody who begins with the same words."

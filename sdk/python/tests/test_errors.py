@@ -74,6 +74,22 @@ def test_without_a_reason_the_outcome_is_unknown(case: dict[str, Any]) -> None:
     assert type(error) is expected.get(case["code"], errors.TranscriptError)
 
 
+@pytest.mark.parametrize(
+    ("reason", "domain", "metadata", "alias", "prefix"),
+    [
+        ("LEGAL_HOLD", "transcript.v1", {"alias": "case/1", "alias_prefix": "case/"}, "case/1", "case/"),
+        ("LEGAL_HOLD", "transcript.v1", {"alias_prefix": ""}, "", ""),
+        ("LEGAL_HOLD", "transcript.v1", {}, "", None),
+        ("LEGAL_HOLD", "elsewhere", {"alias": "case/1", "alias_prefix": "case/"}, "", None),
+        ("ALIAS_MOVED", "transcript.v1", {"alias": "case/1", "alias_prefix": "case/"}, "", None),
+    ],
+)
+def test_an_error_tells_what_is_held(reason: str, domain: str, metadata: dict[str, str], alias: str, prefix: str | None) -> None:
+    info = details.ErrorInfo(reason=reason, domain=domain, metadata=metadata)
+    error = errors.from_status(grpc.StatusCode.FAILED_PRECONDITION, "said", status(grpc.StatusCode.FAILED_PRECONDITION, info))
+    assert (error.held_alias, error.hold_prefix) == (alias, prefix)
+
+
 def test_an_error_tells_all_details() -> None:
     messages: list[Message] = [
         details.ErrorInfo(reason="ALIAS_MOVED", domain="transcript.v1"),

@@ -4,6 +4,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 
 import {
   BadRequestSchema,
+  type ErrorInfo,
   ErrorInfoSchema,
   QuotaFailureSchema,
   RequestInfoSchema,
@@ -106,6 +107,8 @@ interface Details {
   quotas: readonly Quota[];
   candidates: readonly string[];
   receipt: Uint8Array | undefined;
+  heldAlias: string;
+  holdPrefix: string | undefined;
 }
 
 /** A call that failed. Its message tells what the server says of it; never content. */
@@ -136,6 +139,13 @@ export class TranscriptError extends Error {
   readonly candidates: readonly string[];
   /** Of PAYLOAD_ERASED: the SignedReceipt of the node's erasure, serialised; undefined where it is larger than 1 KiB. */
   readonly receipt: Uint8Array | undefined;
+  /** Of LEGAL_HOLD: the alias that is held; "" where the caller may not read it, and where a namespace was to be deleted. */
+  readonly heldAlias: string;
+  /**
+   * Of LEGAL_HOLD: the aliasPrefix of the rule that holds, of several the shortest; "" is that of every alias. undefined where the caller may
+   * not read it.
+   */
+  readonly holdPrefix: string | undefined;
   /** @internal The attempt was not sent. */
   undone = false;
 
@@ -160,6 +170,8 @@ export class TranscriptError extends Error {
     this.quotas = details.quotas ?? [];
     this.candidates = details.candidates ?? [];
     this.receipt = details.receipt;
+    this.heldAlias = details.heldAlias ?? "";
+    this.holdPrefix = details.holdPrefix;
   }
 
   /** The node that the first conflicting alias points to: the winning head where a thread lost; "" if there is none. */
@@ -301,7 +313,7 @@ export function typed(error: unknown, aborted = true): unknown {
   if (own !== undefined) {
     return own;
   }
-  const info = error.findDetails(ErrorInfoSchema).find((d) => d.domain === DOMAIN);
+  const info = infoOf(error);
   const code = codeName(ofServer(error) ? error.code : localCode(error, aborted));
   const known = info !== undefined && Object.hasOwn(ErrorReason, info.reason) && info.reason !== "UNSPECIFIED";
   const ended = code === "CANCELLED" || code === "DEADLINE_EXCEEDED" ? code : undefined;
@@ -317,9 +329,21 @@ export function typed(error: unknown, aborted = true): unknown {
   );
 }
 
+function infoOf(error: ConnectError): ErrorInfo | undefined {
+  return error.findDetails(ErrorInfoSchema).find((d) => d.domain === DOMAIN);
+}
+
+/** Which alias is held, and by which rule, where an error tells. */
+function holdOf(error: ConnectError): Partial<Details> {
+  const info = infoOf(error);
+  return info?.reason === "LEGAL_HOLD"
+    ? { heldAlias: info.metadata.alias ?? "", holdPrefix: info.metadata.alias_prefix }
+    : {};
+}
+
 /** The receipt that an error tells; undefined for none, and for one that is no base64. */
 function receiptOf(error: ConnectError): Uint8Array | undefined {
-  const told = error.findDetails(ErrorInfoSchema).find((d) => d.domain === DOMAIN)?.metadata.receipt;
+  const told = infoOf(error)?.metadata.receipt;
   try {
     return told === undefined ? undefined : Uint8Array.from(atob(told), (c) => c.charCodeAt(0));
   } catch {
@@ -346,6 +370,7 @@ function details(error: ConnectError): Partial<Details> {
       .flatMap((d) => d.violations.map((v) => ({ setting: v.quotaId, limit: v.quotaValue, rule: v.description }))),
     candidates: error.findDetails(AmbiguousPrefixSchema).flatMap((d) => d.nodeIds),
     receipt: receiptOf(error),
+    ...holdOf(error),
   };
 }
 

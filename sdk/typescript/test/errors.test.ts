@@ -110,6 +110,21 @@ await suite("errors", async () => {
     assert.deepEqual(error.deleted, create(DeletedAliasSchema, { revision: 4n }));
   });
 
+  await test("which alias is held, and by which rule", () => {
+    const held = (reason: string, domain: string, metadata: Record<string, string>): unknown =>
+      typed(refusal(Code.FailedPrecondition, "", [{ desc: ErrorInfoSchema, value: { reason, domain, metadata } }]));
+    for (const [error, alias, prefix] of [
+      [held("LEGAL_HOLD", "transcript.v1", { alias: "case/1", alias_prefix: "case/" }), "case/1", "case/"],
+      [held("LEGAL_HOLD", "transcript.v1", { alias_prefix: "" }), "", ""],
+      [held("LEGAL_HOLD", "transcript.v1", {}), "", undefined],
+      [held("LEGAL_HOLD", "elsewhere", { alias: "case/1", alias_prefix: "case/" }), "", undefined],
+      [held("ALIAS_MOVED", "transcript.v1", { alias: "case/1", alias_prefix: "case/" }), "", undefined],
+    ]) {
+      assert.ok(error instanceof TranscriptError);
+      assert.deepEqual([error.heldAlias, error.holdPrefix], [alias, prefix]);
+    }
+  });
+
   await test("a reason of another domain, and details that do not parse, are none", () => {
     const foreign = refusal(Code.Aborted, "", [
       { desc: ErrorInfoSchema, value: { reason: "ALIAS_MOVED", domain: "elsewhere" } },

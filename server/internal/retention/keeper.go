@@ -8,13 +8,18 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 )
 
-// ErrHeld says that a legal hold keeps what was to go. Comes in a HeldError where a field of the request names it.
+// ErrHeld says that a legal hold keeps what was to go. Comes in a HeldError.
 var ErrHeld = errors.New("a legal hold keeps it")
 
-// HeldError is ErrHeld of what a field names.
-type HeldError struct{ Field string }
+// HeldError is ErrHeld of what a field of the request names.
+type HeldError struct {
+	Field, Namespace string
+	// Alias is the one that is held; empty where the hold keeps a whole namespace from going. Prefix is that of the rule that holds: of several rules
+	// the shortest.
+	Alias, Prefix string
+}
 
-// Error says that it is held.
+// Error says that it is held. It names neither alias nor prefix, since errors are in logs.
 func (e *HeldError) Error() string { return ErrHeld.Error() }
 
 // Unwrap is ErrHeld.
@@ -79,11 +84,14 @@ func (k *Keeper) Delete(ctx context.Context, namespace string, judge func(Rules)
 	})
 }
 
-// MayCollect is ErrHeld where a namespace has a hold.
+// MayCollect is a HeldError where a namespace has a hold.
 func (k *Keeper) MayCollect(ctx context.Context, namespace string) error {
 	rules, err := k.Rules(ctx, namespace)
-	if err == nil && rules.Held() {
-		err = ErrHeld
+	if err != nil {
+		return err
 	}
-	return err
+	if prefixes := rules.holding(); len(prefixes) > 0 {
+		return &HeldError{Field: "namespace", Namespace: namespace, Prefix: prefixes[0]}
+	}
+	return nil
 }

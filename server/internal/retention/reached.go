@@ -19,15 +19,21 @@ type Erasing struct {
 	namespace string
 	// field names the field of a request that has the node at a place.
 	field func(held int) string
-	// known says that what is held by settings is known, through tells of what is held: of each run, that of the highest Seq. A state that is not told
-	// of any more since stays in it.
+	// known says that what is held by settings is known, reached tells of what is held, by the key of the run. A state that is not told of any more since
+	// stays in it.
 	known    bool
 	settings chainstore.SettingsNow
-	through  map[uint64]uint32
+	reached  map[uint64]reached
 
 	// held are the rules of settings; set are the aliases that they hold and that were set since they were looked at. Both are the gate's.
 	held Rules
 	set  map[string]bool
+}
+
+// reached is how much of a run is held: through a Seq, and the alias that reaches that.
+type reached struct {
+	through uint32
+	alias   string
 }
 
 // Erasing begins an erasure, which End ends. field names the field of the request that has the node at a place.
@@ -41,7 +47,7 @@ func (e *Erasing) End() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.watches, e)
-	e.known, e.through, e.set = false, nil, nil
+	e.known, e.reached, e.set = false, nil, nil
 }
 
 // Check tells whether a hold keeps one of some nodes or aliases by now: a HeldError. Nodes that are not there are passed over.
@@ -49,8 +55,8 @@ func (e *Erasing) Check(ctx context.Context, nodes []chainstore.ID, names []stri
 	if err := e.look(ctx); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(names, e.held.Holds) {
-		return &HeldError{Field: e.field(0)}
+	if err := e.refuse(e.held, names); err != nil {
+		return err
 	}
 	return e.judge(ctx, nodes)
 }
@@ -88,12 +94,15 @@ func (e *Erasing) Erase(ctx context.Context, nodes []chainstore.ID, f func() err
 
 // Labels runs what takes the labels of aliases away, unless a hold keeps one of these.
 func (e *Erasing) Labels(ctx context.Context, names []string, f func() error) error {
-	return e.Delete(ctx, e.namespace, func(rules Rules) error {
-		if slices.ContainsFunc(names, rules.Holds) {
-			return &HeldError{Field: e.field(0)}
-		}
-		return nil
-	}, f)
+	return e.Delete(ctx, e.namespace, func(rules Rules) error { return e.refuse(rules, names) }, f)
+}
+
+// refuse is a HeldError of the first of some aliases that is held.
+func (e *Erasing) refuse(rules Rules, names []string) error {
+	if i := slices.IndexFunc(names, rules.Holds); i >= 0 {
+		return rules.Refuse(e.namespace, e.field(0), names[i])
+	}
+	return nil
 }
 
 // catchUps is how often an erasure looks at what was set meanwhile before it has the aliases stand still, unless these are few.
@@ -109,7 +118,7 @@ func (e *Erasing) look(ctx context.Context) (err error) {
 		return err
 	}
 	if !e.known || now != e.settings {
-		e.known, e.settings, e.through = false, now, map[uint64]uint32{}
+		e.known, e.settings, e.reached = false, now, map[uint64]reached{}
 		if err := e.watch(); err != nil {
 			return err
 		}
@@ -168,7 +177,7 @@ func (e *Erasing) catchUp(ctx context.Context) error {
 
 // judge is a HeldError of the first of some nodes that is held.
 func (e *Erasing) judge(ctx context.Context, nodes []chainstore.ID) error {
-	if len(e.through) == 0 {
+	if len(e.reached) == 0 {
 		return nil
 	}
 	for i := range nodes {
@@ -176,8 +185,9 @@ func (e *Erasing) judge(ctx context.Context, nodes []chainstore.ID) error {
 		if err != nil {
 			return err
 		}
-		if through, has := e.through[run.Key]; found && has && through >= run.Through {
-			return &HeldError{Field: e.field(i)}
+		if held, has := e.reached[run.Key]; found && has && held.through >= run.Through {
+			prefix, _ := e.held.hold(held.alias) // it is one of the aliases that these rules hold
+			return &HeldError{Field: e.field(i), Namespace: e.namespace, Alias: held.alias, Prefix: prefix}
 		}
 	}
 	return nil
@@ -191,23 +201,23 @@ func (e *Erasing) alias(ctx context.Context, name string) error {
 	}
 	for i := range states {
 		if s := &states[i]; err == nil && !s.Deleted {
-			err = e.path(ctx, s.Node)
+			err = e.path(ctx, name, s.Node)
 		}
 	}
 	return err
 }
 
-// path adds a path.
-func (e *Erasing) path(ctx context.Context, head chainstore.ID) error {
+// path adds a path, which an alias reaches.
+func (e *Erasing) path(ctx context.Context, alias string, head chainstore.ID) error {
 	chain, err := e.store.Chain(ctx, e.namespace, chainstore.Ref{ID: head}, nil)
 	if err != nil {
 		return gone(err)
 	}
 	for _, run := range chain.Runs(math.MaxInt32) {
-		if now, has := e.through[run.Key]; has && now >= run.Through {
+		if now, has := e.reached[run.Key]; has && now.through >= run.Through {
 			return nil // and so is what comes before it
 		}
-		e.through[run.Key] = run.Through
+		e.reached[run.Key] = reached{run.Through, alias}
 	}
 	return nil
 }

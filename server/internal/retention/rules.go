@@ -106,9 +106,27 @@ func (r Rules) Held() bool {
 
 // Holds tells whether an alias is held.
 func (r Rules) Holds(name string) bool {
-	return slices.ContainsFunc(r, func(rule *transcriptv1.RetentionRule) bool {
-		return rule.LegalHold && strings.HasPrefix(name, rule.AliasPrefix)
-	})
+	_, held := r.hold(name)
+	return held
+}
+
+// hold is the prefix of the first rule that holds an alias.
+func (r Rules) hold(name string) (prefix string, held bool) {
+	for _, rule := range r {
+		if rule.LegalHold && strings.HasPrefix(name, rule.AliasPrefix) {
+			return rule.AliasPrefix, true
+		}
+	}
+	return "", false
+}
+
+// Refuse is a HeldError of an alias of a namespace, which field names; nil where it is not held.
+func (r Rules) Refuse(namespace, field, name string) error {
+	prefix, held := r.hold(name)
+	if !held {
+		return nil
+	}
+	return &HeldError{Field: field, Namespace: namespace, Alias: name, Prefix: prefix}
 }
 
 // ttl is how long an alias stays; 0: it does not expire.

@@ -82,6 +82,8 @@ class TranscriptError(Exception):
         quotas: Sequence[Quota] = (),
         candidates: Sequence[str] = (),
         receipt: bytes = b"",
+        held_alias: str = "",
+        hold_prefix: str | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -109,6 +111,11 @@ class TranscriptError(Exception):
         """Of AmbiguousPrefixError: ids of nodes that fit, in order, at most 10."""
         self.receipt = receipt
         """Of PayloadErasedError: the SignedReceipt of the node's erasure, serialised; empty where it is larger than 1 KiB."""
+        self.held_alias = held_alias
+        """Of LegalHoldError: the alias that is held; empty where the caller may not read it, and where a namespace was to be deleted."""
+        self.hold_prefix = hold_prefix
+        """Of LegalHoldError: the alias_prefix of the rule that holds, of several the shortest; "" is that of every alias. None where the caller
+        may not read it."""
         self._undone = False
 
     @property
@@ -471,6 +478,9 @@ def from_status(code: grpc.StatusCode, message: str, encoded: bytes) -> Transcri
                 reason = info.reason if info.domain == _DOMAIN else reason
                 if "receipt" in info.metadata:
                     told.members["receipt"] = base64.b64decode(info.metadata["receipt"])
+                if info.domain == _DOMAIN and info.reason == LegalHoldError.reason:
+                    told.members["held_alias"] = info.metadata.get("alias", "")
+                    told.members["hold_prefix"] = info.metadata.get("alias_prefix")
             else:
                 told.read(detail)
         except (DecodeError, ValueError):  # one that does not parse tells nothing; the others and the code still do
