@@ -122,6 +122,7 @@ func table() []row {
 		{reply.ErrBusy, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "other calls read, and it was not this one's turn: repeat it later", false},
 		{errBusyVerifying, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, fmt.Sprintf("%d calls of Verify, Backup, CollectGarbage and Erase run already: repeat this one later", maxVerifies), false},
 		{erasure.ErrCopiesGoOn, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "compactions with copies of what is erased are put as fast as they are erased: what was erased stays so; make this call again once nobody puts archived nodes", false},
+		{change.ErrPutMeanwhile, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "others put nodes of this call as fast as it looks at what is there: repeat it later; nothing was written", false},
 		{errUnread, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, fmt.Sprintf("nothing that was sent was taken for %s while others waited: take it, and go on where this call ended", unreadAfter), false},
 		{archive.ErrSpool, exhausted, transcriptv1.ErrorReason_ERROR_REASON_DISK_FULL, "the server cannot write into its folder for temporary files, which TMPDIR names: it is full, or not there; nothing was changed", true},
 		{receive.ErrSlow, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, fmt.Sprintf("the request was on its way for over %s while others waited for room: repeat it later; nothing was done", receive.Timeout), false},

@@ -98,7 +98,8 @@ type TranscriptServiceClient interface {
 	// Errors: PARENT_NOT_FOUND, NODE_NOT_FOUND (a compaction node covers a node that does not exist),
 	// NOT_AN_ANCESTOR, ALREADY_COVERED, OPEN_TOOL_CALLS (a compaction node covers what it must not),
 	// TOO_MANY_OPEN_CALLS, PAYLOAD_ERASED, LEGAL_HOLD (an alias that is held reaches a node that `erasure` would erase),
-	// INVALID_FIELD (`copies` are not those of a compaction, among others).
+	// INVALID_FIELD (`copies` are not those of a compaction, among others), OVERLOADED (others put the nodes of `erasure`
+	// again and again while the server looks at what exists).
 	PutArchivedNodes(ctx context.Context, in *PutArchivedNodesRequest, opts ...grpc.CallOption) (*PutArchivedNodesResponse, error)
 	// Sets aliases to existing nodes, and deletes aliases.
 	//
@@ -508,7 +509,8 @@ type TranscriptServiceServer interface {
 	// Errors: PARENT_NOT_FOUND, NODE_NOT_FOUND (a compaction node covers a node that does not exist),
 	// NOT_AN_ANCESTOR, ALREADY_COVERED, OPEN_TOOL_CALLS (a compaction node covers what it must not),
 	// TOO_MANY_OPEN_CALLS, PAYLOAD_ERASED, LEGAL_HOLD (an alias that is held reaches a node that `erasure` would erase),
-	// INVALID_FIELD (`copies` are not those of a compaction, among others).
+	// INVALID_FIELD (`copies` are not those of a compaction, among others), OVERLOADED (others put the nodes of `erasure`
+	// again and again while the server looks at what exists).
 	PutArchivedNodes(context.Context, *PutArchivedNodesRequest) (*PutArchivedNodesResponse, error)
 	// Sets aliases to existing nodes, and deletes aliases.
 	//

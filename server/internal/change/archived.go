@@ -22,11 +22,16 @@ type Taken struct {
 // looks is how often CommitArchived looks at what is there, where others put the same nodes meanwhile.
 const looks = 8
 
+// ErrPutMeanwhile says that others put nodes of a change between each look at what is there and the commit.
+var ErrPutMeanwhile = errors.New("others put nodes of the change again and again while it was looked at what is there")
+
 // CommitArchived is Commit of nodes that were put elsewhere. What was erased elsewhere and is there with its content has to be that node's. may runs
-// the commit of a change that takes content away, unless it refuses that.
+// the commit of a change that takes content away, unless it refuses that. ErrPutMeanwhile.
 func (b *Builder) CommitArchived(
 	ctx context.Context, store chainstore.Store, namespace string, may func(taken *Taken, commit func() error) error,
 ) (done *chainstore.Committed, err error) {
+	var before []bool
+	changed := false
 	for range looks {
 		var taken *Taken
 		if taken, err = b.fits(ctx, store, namespace); err != nil {
@@ -42,10 +47,25 @@ func (b *Builder) CommitArchived(
 			err = may(taken, commit)
 		}
 		if !errors.Is(err, chainstore.ErrBadErasure) { // else a node was put since
-			break
+			return done, err
 		}
+		found := b.absent()
+		changed = changed || before != nil && !slices.Equal(found, before)
+		before = found
 	}
-	return done, err
+	if changed { // else each look found the same, and it is a fault
+		err = ErrPutMeanwhile
+	}
+	return nil, err
+}
+
+// absent tells of each node whether it is put on condition that there is none to take content from.
+func (b *Builder) absent() []bool {
+	out := make([]bool, len(b.change.Nodes))
+	for i := range b.change.Nodes {
+		out[i] = b.change.Nodes[i].Absent
+	}
+	return out
 }
 
 // fits judges nodes that were erased elsewhere by those that are there, and tells from which of these content is taken. The others are put on condition

@@ -6233,7 +6233,8 @@ export const TranscriptService: GenService<{
    * Errors: PARENT_NOT_FOUND, NODE_NOT_FOUND (a compaction node covers a node that does not exist),
    * NOT_AN_ANCESTOR, ALREADY_COVERED, OPEN_TOOL_CALLS (a compaction node covers what it must not),
    * TOO_MANY_OPEN_CALLS, PAYLOAD_ERASED, LEGAL_HOLD (an alias that is held reaches a node that `erasure` would erase),
-   * INVALID_FIELD (`copies` are not those of a compaction, among others).
+   * INVALID_FIELD (`copies` are not those of a compaction, among others), OVERLOADED (others put the nodes of `erasure`
+   * again and again while the server looks at what exists).
    *
    * @generated from rpc transcript.v1.TranscriptService.PutArchivedNodes
    */
