@@ -22,6 +22,7 @@ func deletionChecks() []check {
 		{Meanwhile, "DeletedAmidCollection", deletedAmidCollection},
 		{Export, "DeletedNamespace", deletedNotExported},
 		{Export, "Numbers", deletedNumbers},
+		{Export, "BegunAnew", deletedExport},
 		{Erase, "DeletedNamespace", deletedReceipts},
 		{Concurrency, "DeletedBesideWriters", deletedBesideWriters},
 	}
@@ -275,6 +276,26 @@ func deletedNotExported(f *fixture) {
 	if f.point() <= before {
 		f.Error("the point of the store is that of before the deletion")
 	}
+}
+
+// deletedExport: a cursor of a namespace that was deleted, and begun anew with less, is one there, too.
+func deletedExport(f *fixture) {
+	a := f.in("a")
+	for _, text := range []string{"u", "v", "w"} {
+		a.put(root(user(text)))
+	}
+	page, cursor, err := f.store.ExportNodes(f.ctx(), "a", chainstore.ExportSpan{Through: f.point()}, nil, 1)
+	f.ok(err)
+	_, cursor, err = f.store.ExportNodes(f.ctx(), "a", chainstore.ExportSpan{Through: f.point()}, cursor, 1)
+	f.ok(err)
+	equal(f, "the nodes of a page", len(page), 1)
+	equal(f, "that there is a cursor", cursor != nil, true)
+	before := f.point()
+	a.delete(true)
+	a.put(root(user("u")))
+	page, _, err = f.store.ExportNodes(f.ctx(), "a", chainstore.ExportSpan{Through: before}, cursor, 1)
+	f.ok(err)
+	equal(f, "the nodes of before", len(page), 0)
 }
 
 // deletedNumbers: a namespace keeps its number until it is deleted, and nobody else gets it.
