@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 )
 
@@ -170,5 +174,49 @@ func TestRestoreDeletedBehindACut(t *testing.T) {
 	}
 	if got := other.must("stats", "--namespace", "b"); !strings.Contains(got, "1") {
 		t.Errorf("it has %s", got)
+	}
+}
+
+// besideStore does something else once, in the middle of a backup: behind the first part, and before the last one.
+type besideStore struct {
+	chainstore.Store
+	begun atomic.Bool
+	does  func()
+}
+
+func (s *besideStore) ExportAliases(
+	ctx context.Context, after chainstore.Point, wanted func(string) bool, yield chainstore.ExportYield,
+) (chainstore.Point, error) {
+	if s.begun.CompareAndSwap(false, true) {
+		s.does()
+	}
+	return s.Store.ExportAliases(ctx, after, wanted, yield)
+}
+
+// TestRestoreBegunDuringABackup: a backup that was begun later than the one that is restored, and was made before a namespace of that one was begun,
+// does not tell that the namespace was deleted. One that was made behind it does.
+func TestRestoreBegunDuringABackup(t *testing.T) {
+	store, dir := &besideStore{Store: memstore.New(memstore.Options{})}, t.TempDir()
+	s := serveStore(t, store)
+	file := func(name string) string { return filepath.Join(dir, name) }
+	put := func(namespace string) { s.must("put", "--namespace", namespace, "--text", "hello", "--alias", "chat") }
+	put("anew")
+	put("stays")
+	store.does = func() {
+		s.must("backup", "create", file("beside"), "--all")
+		put("begun")
+	}
+	s.must("backup", "create", file("long"), "--all")
+	s.must("backup", "create", file("then"), "--all")
+	s.must("namespace", "delete", "begun", "--confirm", "begun")
+	s.must("namespace", "delete", "anew", "--confirm", "anew")
+	put("anew")
+	s.must("backup", "create", file("last"), "--all")
+	for erasures, want := range map[string]string{"beside": "anew begun stays", "then": "anew begun stays", "last": "stays"} {
+		r := newStack(t).run("restore", file("long"), "--erasures", file(erasures), "-o", "json")
+		var told struct{ Namespaces []string }
+		if err := json.Unmarshal([]byte(r.out), &told); err != nil || strings.Join(slices.Sorted(slices.Values(told.Namespaces)), " ") != want {
+			t.Errorf("with %s: %v, not %s: %v, %s", erasures, told.Namespaces, want, err, r.notes)
+		}
 	}
 }

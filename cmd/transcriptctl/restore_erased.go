@@ -81,12 +81,19 @@ func (r *restorer) erasures(ctx context.Context, s *session, identities []age.Id
 	return nil
 }
 
-// deletedBy notes the namespaces that a later backup of all namespaces has no more.
+// deletedBy notes the namespaces that a later backup of all namespaces has no more. A backup names what is there at its end, and what is restored may have
+// ended behind the later one: a namespace that it names once was begun while it was written, and was deleted only if the later one has one that was begun
+// behind it, which has a higher number.
 func (r *restorer) deletedBy(later *archive.Chain) error {
-	there := later.Namespaces()
+	there, highest := later.Namespaces(), int64(0)
+	for _, one := range there {
+		highest = max(highest, one.Number)
+	}
 	maps.DeleteFunc(r.living, func(name string, one archive.Namespace) bool {
-		is, has := there[name]
-		return !has || !is.Is(one.Number)
+		if is, has := there[name]; has && is.Is(one.Number) {
+			return false
+		}
+		return r.named[one.Which] > 1 || one.Number > 0 && one.Number < highest
 	})
 	return r.dropDeleted(later)
 }
