@@ -365,6 +365,8 @@ func (r *restorer) enter(ctx context.Context, chain *archive.Chain, n *transcrip
 	to := r.in(r.within)
 	r.putter, r.aliases = archivedPutter{to: to, apply: true}, aliasRestorer{to: to, namespace: r.to(r.within)}
 	if n.GetSettingsRevision() > 0 || n.GetRevisionFloor() > 0 {
+		// The floor of a full backup is above the names that it leaves out: what changed since has them neither, and may have a lower one.
+		n.RevisionFloor = max(n.GetRevisionFloor(), r.settings[n.GetName()].GetRevisionFloor())
 		r.settings[n.GetName()] = n
 	}
 	return nil
