@@ -18,6 +18,8 @@ func TestEraseBesideAForgottenNameThatIsHeld(t *testing.T) {
 		_, err := r.erasingCall(&Erase{Selector: prefixOf("me/"), SharedRoots: transcriptv1.SharedRoots_SHARED_ROOTS_ERASE})
 		if shows := r.shows(byID(kept[0]), "a chat"); err != nil && !shows {
 			r.Fatalf("the nodes are erased, and the answer is %v", err)
+		} else if err != nil {
+			r.heldBy(err, "alias_prefix", "alias_prefix", "me/case/") // nobody reads a name that is forgotten
 		}
 	})
 }
