@@ -168,9 +168,9 @@ type Error struct {
 	Deleted *transcriptv1.DeletedAlias
 	// Receipt is, of ErrPayloadErased, the SignedReceipt of the node's erasure, serialised; nil where it is larger than 1 KiB.
 	Receipt []byte
-	// HeldAlias is, of ErrLegalHold, the alias that is held, and HoldPrefix the alias_prefix of the rule that holds, of several the shortest; "" is that of
-	// every alias. Empty and nil where the caller may not read them (docs/security.md); HeldAlias is empty, too, where a namespace was to be deleted,
-	// and where what is held is forgotten.
+	// HeldAlias is, of ErrLegalHold, the alias that is held where aliases were to go, and HoldPrefix the alias_prefix of the rule that holds, of several the shortest; "" is that of
+	// every alias. Empty and nil where the caller may not read them (docs/security.md); HeldAlias is empty, too, where nodes or a namespace
+	// were to go, and for a name that is forgotten.
 	HeldAlias  string
 	HoldPrefix *string
 	// RetryAfter is, of ErrRateLimited, how long it takes until a call is allowed; 0: nothing was said.

@@ -139,7 +139,7 @@ export class TranscriptError extends Error {
   readonly candidates: readonly string[];
   /** Of PAYLOAD_ERASED: the SignedReceipt of the node's erasure, serialised; undefined where it is larger than 1 KiB. */
   readonly receipt: Uint8Array | undefined;
-  /** Of LEGAL_HOLD: the alias that is held; "" where the caller may not read it, and where a namespace was to be deleted. */
+  /** Of LEGAL_HOLD: the alias that is held, where one was to go; "" where the caller may not read it. */
   readonly heldAlias: string;
   /**
    * Of LEGAL_HOLD: the aliasPrefix of the rule that holds, of several the shortest; "" is that of every alias. undefined where the caller may

@@ -14,8 +14,8 @@ var ErrHeld = errors.New("a legal hold keeps it")
 // HeldError is ErrHeld of what a field of the request names.
 type HeldError struct {
 	Field, Namespace string
-	// Alias is the one that is held; empty where the hold keeps a whole namespace from going, and where the name is forgotten. Prefix is that of the rule
-	// that holds: of several rules the shortest.
+	// Alias is the one that is held; empty where nodes or a namespace were to go, and where the name is forgotten. Prefix is that of the rule that holds:
+	// of several rules the shortest.
 	Alias, Prefix string
 }
 

@@ -19,24 +19,22 @@ type Erasing struct {
 	namespace string
 	// field names the field of a request that has the node at a place.
 	field func(held int) string
-	// known says that what is held by settings is known, through tells of what is held: of each run, that of the highest Seq. A state that is not told
-	// of any more since stays in it. It has no names, which would take more memory than all else: holder finds the one that an error tells.
+	// known says that what is held by settings is known, reached tells of what is held, by the key of the run. A state that is not told of any more since
+	// stays in it.
 	known    bool
 	settings chainstore.SettingsNow
-	through  map[uint64]uint32
+	reached  map[uint64]reached
 
 	// held are the rules of settings; set are the aliases that they hold and that were set since they were looked at. Both are the gate's.
 	held Rules
 	set  map[string]bool
 }
 
-// reachedError is that a run is held, which has the node that a field of the request names.
-type reachedError struct {
-	field string
-	run   chainstore.Run
+// reached is how much of a run is held: through a Seq, by an alias that the rule of a place holds. It has no name, which would take more memory than all else.
+type reached struct {
+	through uint32
+	rule    int32
 }
-
-func (e *reachedError) Error() string { return ErrHeld.Error() }
 
 // Erasing begins an erasure, which End ends. field names the field of the request that has the node at a place.
 func (k *Keeper) Erasing(namespace string, field func(held int) string) *Erasing {
@@ -49,72 +47,22 @@ func (e *Erasing) End() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.watches, e)
-	e.known, e.through, e.set = false, nil, nil
+	e.known, e.reached, e.set = false, nil, nil
 }
 
 // Check tells whether a hold keeps one of some nodes or aliases by now: a HeldError. Nodes that are not there are passed over.
 func (e *Erasing) Check(ctx context.Context, nodes []chainstore.ID, names []string) error {
-	return e.naming(ctx, func() error {
-		if err := e.look(ctx); err != nil {
-			return err
-		}
-		if err := e.refuse(ctx, e.held, names); err != nil {
-			return err
-		}
-		return e.judge(ctx, nodes)
-	})
+	if err := e.look(ctx); err != nil {
+		return err
+	}
+	if err := e.refuse(ctx, e.held, names); err != nil {
+		return err
+	}
+	return e.judge(ctx, nodes)
 }
 
 // Erase runs what takes the content of nodes away, unless a hold keeps one of them.
 func (e *Erasing) Erase(ctx context.Context, nodes []chainstore.ID, f func() error) error {
-	return e.naming(ctx, func() error { return e.erase(ctx, nodes, f) })
-}
-
-// naming runs f, and makes a reachedError of it a HeldError, which names an alias. Where none reaches the run any more f is run again, and looks at all that
-// is held anew. Nobody waits while the alias is looked for.
-func (e *Erasing) naming(ctx context.Context, f func() error) error {
-	for {
-		err := f()
-		var held *reachedError
-		if !errors.As(err, &held) {
-			return err
-		}
-		alias, err := e.holder(ctx, held.run)
-		if err != nil {
-			return err
-		}
-		if prefix, holds := e.held.hold(alias); alias != "" && holds {
-			return &HeldError{Field: held.field, Namespace: e.namespace, Alias: alias, Prefix: prefix}
-		}
-		e.known = false
-	}
-}
-
-// holder is an alias that is held and reaches a run; empty where there is none.
-func (e *Erasing) holder(ctx context.Context, run chainstore.Run) (alias string, err error) {
-	found := errors.New("found") // ends the look
-	for _, prefix := range e.held.holding() {
-		err := e.names(ctx, e.namespace, prefix, func(name string) error {
-			return e.heads(ctx, name, func(runs []chainstore.Run) error {
-				if slices.ContainsFunc(runs, func(r chainstore.Run) bool { return r.Key == run.Key && r.Through >= run.Through }) {
-					alias = name
-					return found
-				}
-				return nil
-			})
-		})
-		switch {
-		case errors.Is(err, found):
-			return alias, nil
-		case err != nil:
-			return "", err
-		}
-	}
-	return "", nil
-}
-
-// erase is Erase, but for the name of what is held.
-func (e *Erasing) erase(ctx context.Context, nodes []chainstore.ID, f func() error) error {
 	for {
 		if err := e.look(ctx); err != nil {
 			return err
@@ -160,8 +108,7 @@ func (e *Erasing) refuse(ctx context.Context, rules Rules, names []string) error
 	case err == nil:
 		return rules.Refuse(e.namespace, e.field(0), names[i])
 	case errors.Is(err, chainstore.ErrAliasNotFound):
-		prefix, _ := rules.hold(names[i])
-		return &HeldError{Field: e.field(0), Namespace: e.namespace, Prefix: prefix}
+		return &HeldError{Field: e.field(0), Namespace: e.namespace, Prefix: rules[rules.hold(names[i])].AliasPrefix}
 	}
 	return err
 }
@@ -179,12 +126,12 @@ func (e *Erasing) look(ctx context.Context) (err error) {
 		return err
 	}
 	if !e.known || now != e.settings {
-		e.known, e.settings, e.through = false, now, map[uint64]uint32{}
+		e.known, e.settings, e.reached = false, now, map[uint64]reached{}
 		if err := e.watch(); err != nil {
 			return err
 		}
 		for _, prefix := range e.held.holding() {
-			if err := e.names(ctx, e.namespace, prefix, func(name string) error { return e.heads(ctx, name, e.add) }); err != nil {
+			if err := e.names(ctx, e.namespace, prefix, func(name string) error { return e.alias(ctx, name) }); err != nil {
 				return err
 			}
 		}
@@ -228,7 +175,7 @@ func (e *Erasing) catchUp(ctx context.Context) error {
 	e.set = map[string]bool{}
 	g.mu.Unlock()
 	for name := range set {
-		if err := e.heads(ctx, name, e.add); err != nil {
+		if err := e.alias(ctx, name); err != nil {
 			e.known = false
 			return err
 		}
@@ -236,9 +183,9 @@ func (e *Erasing) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// judge is a reachedError of the first of some nodes that is held.
+// judge is a HeldError of the first of some nodes that is held.
 func (e *Erasing) judge(ctx context.Context, nodes []chainstore.ID) error {
-	if len(e.through) == 0 {
+	if len(e.reached) == 0 {
 		return nil
 	}
 	for i := range nodes {
@@ -246,43 +193,39 @@ func (e *Erasing) judge(ctx context.Context, nodes []chainstore.ID) error {
 		if err != nil {
 			return err
 		}
-		if through, has := e.through[run.Key]; found && has && through >= run.Through {
-			return &reachedError{e.field(i), run}
+		if held, has := e.reached[run.Key]; found && has && held.through >= run.Through {
+			return &HeldError{Field: e.field(i), Namespace: e.namespace, Prefix: e.held[held.rule].AliasPrefix}
 		}
 	}
 	return nil
 }
 
-// heads runs f on the path to each node that an alias points to, and did in its history: on the runs of it, the last one first.
-func (e *Erasing) heads(ctx context.Context, name string, f func([]chainstore.Run) error) error {
+// alias adds what an alias reaches.
+func (e *Erasing) alias(ctx context.Context, name string) error {
 	states, err := e.store.AliasHistory(ctx, e.namespace, name)
 	if errors.Is(err, chainstore.ErrAliasNotFound) { // it was forgotten since
 		return nil
 	}
+	rule := e.held.hold(name)
 	for i := range states {
 		if s := &states[i]; err == nil && !s.Deleted {
-			err = e.path(ctx, s.Node, f)
+			err = e.path(ctx, rule, s.Node)
 		}
 	}
 	return err
 }
 
-// path runs f on the runs of a path.
-func (e *Erasing) path(ctx context.Context, head chainstore.ID, f func([]chainstore.Run) error) error {
+// path adds a path, which an alias reaches that a rule holds.
+func (e *Erasing) path(ctx context.Context, rule int, head chainstore.ID) error {
 	chain, err := e.store.Chain(ctx, e.namespace, chainstore.Ref{ID: head}, nil)
 	if err != nil {
 		return gone(err)
 	}
-	return f(chain.Runs(math.MaxInt32))
-}
-
-// add adds a path to what is held.
-func (e *Erasing) add(runs []chainstore.Run) error {
-	for _, run := range runs {
-		if now, has := e.through[run.Key]; has && now >= run.Through {
-			break // and so is what comes before it
+	for _, run := range chain.Runs(math.MaxInt32) {
+		if now, has := e.reached[run.Key]; has && now.through >= run.Through {
+			return nil // and so is what comes before it
 		}
-		e.through[run.Key] = run.Through
+		e.reached[run.Key] = reached{run.Through, int32(rule)}
 	}
 	return nil
 }

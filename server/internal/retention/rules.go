@@ -106,27 +106,23 @@ func (r Rules) Held() bool {
 
 // Holds tells whether an alias is held.
 func (r Rules) Holds(name string) bool {
-	_, held := r.hold(name)
-	return held
+	return r.hold(name) >= 0
 }
 
-// hold is the prefix of the first rule that holds an alias.
-func (r Rules) hold(name string) (prefix string, held bool) {
-	for _, rule := range r {
-		if rule.LegalHold && strings.HasPrefix(name, rule.AliasPrefix) {
-			return rule.AliasPrefix, true
-		}
-	}
-	return "", false
+// hold is the place of the first rule that holds an alias; -1: none does.
+func (r Rules) hold(name string) int {
+	return slices.IndexFunc(r, func(rule *transcriptv1.RetentionRule) bool {
+		return rule.LegalHold && strings.HasPrefix(name, rule.AliasPrefix)
+	})
 }
 
 // Refuse is a HeldError of an alias of a namespace, which field names; nil where it is not held.
 func (r Rules) Refuse(namespace, field, name string) error {
-	prefix, held := r.hold(name)
-	if !held {
+	rule := r.hold(name)
+	if rule < 0 {
 		return nil
 	}
-	return &HeldError{Field: field, Namespace: namespace, Alias: name, Prefix: prefix}
+	return &HeldError{Field: field, Namespace: namespace, Alias: name, Prefix: r[rule].AliasPrefix}
 }
 
 // ttl is how long an alias stays; 0: it does not expire.

@@ -112,7 +112,7 @@ class TranscriptError(Exception):
         self.receipt = receipt
         """Of PayloadErasedError: the SignedReceipt of the node's erasure, serialised; empty where it is larger than 1 KiB."""
         self.held_alias = held_alias
-        """Of LegalHoldError: the alias that is held; empty where the caller may not read it, and where a namespace was to be deleted."""
+        """Of LegalHoldError: the alias that is held, where one was to go; empty where the caller may not read it."""
         self.hold_prefix = hold_prefix
         """Of LegalHoldError: the alias_prefix of the rule that holds, of several the shortest; "" is that of every alias. None where the caller
         may not read it."""
