@@ -19,8 +19,9 @@ type Exporter interface {
 	// Era is that of a point of the store. A point that another history gave, that of a copy which went on apart, has another era here, or is yet to
 	// come.
 	Era(ctx context.Context, p Point) (Era, error)
-	// ExportNamespaces returns the namespaces that are wanted, in the order of the bytes of their names, and their numbers, in one state of the store.
-	ExportNamespaces(ctx context.Context, wanted func(namespace string) bool) ([]NumberedNamespace, error)
+	// ExportNamespaces returns the namespaces that are wanted, in the order of the bytes of their names, and their numbers, in one state of the store; and
+	// the last number that any namespace got by then, 0 where there was none.
+	ExportNamespaces(ctx context.Context, wanted func(namespace string) bool) (named []NumberedNamespace, last int64, err error)
 	// ExportNodes returns a page of the nodes of a namespace that were put, or erased, in a span, as they are by then, parents before children and covered nodes before those that cover
 	// them, until they have so many bytes. A page goes on behind the cursor of the one before; nil: it is the first. It may be short, or empty, where
 	// ExportReach rows were passed over. next is nil where no node is left. The caller may keep what is returned. Errors: ErrCorrupt, ErrBadCursor.
@@ -76,7 +77,7 @@ type ExportYield struct {
 }
 
 // NumberedNamespace is a name and what tells the namespace from all others that the store ever had, those of the same name too: its number, which it
-// keeps until it is deleted, and which is not given again. 0: the store does not know it.
+// keeps until it is deleted, and which is higher than those that were given before. 0: the store does not know it.
 type NumberedNamespace struct {
 	Name   string
 	Number int64

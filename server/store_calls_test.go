@@ -227,7 +227,7 @@ func (s *callStore) ExportReceipts(ctx context.Context, ns string, span chainsto
 	return s.Store.ExportReceipts(ctx, ns, span, cursor, bytes)
 }
 
-func (s *callStore) ExportNamespaces(ctx context.Context, wanted func(string) bool) ([]chainstore.NumberedNamespace, error) {
+func (s *callStore) ExportNamespaces(ctx context.Context, wanted func(string) bool) ([]chainstore.NumberedNamespace, int64, error) {
 	s.ask("ExportNamespaces")
 	return s.Store.ExportNamespaces(ctx, wanted)
 }

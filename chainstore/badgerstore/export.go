@@ -257,16 +257,23 @@ func exportReceipts(
 }
 
 // ExportNamespaces reads the names; see chainstore.Exporter.
-func (s *Store) ExportNamespaces(ctx context.Context, wanted func(namespace string) bool) ([]chainstore.NumberedNamespace, error) {
+func (s *Store) ExportNamespaces(
+	ctx context.Context, wanted func(namespace string) bool,
+) (named []chainstore.NumberedNamespace, last int64, err error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	v, err := s.source.Open(layout.OwnNamespace)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer v.Close()
-	return numberedNames(ctx, v, wanted)
+	number, err := v.LastNumber()
+	if err != nil {
+		return nil, 0, err
+	}
+	named, err = numberedNames(ctx, v, wanted)
+	return named, int64(number), err
 }
 
 func numberedNames(ctx context.Context, v *snapshot.Snapshot, wanted func(namespace string) bool) (all []chainstore.NumberedNamespace, err error) {

@@ -92,13 +92,15 @@ func (s *Store) ExportReceipts(
 }
 
 // ExportNamespaces lists them; see chainstore.Exporter.
-func (s *Store) ExportNamespaces(ctx context.Context, wanted func(namespace string) bool) ([]chainstore.NumberedNamespace, error) {
+func (s *Store) ExportNamespaces(
+	ctx context.Context, wanted func(namespace string) bool,
+) (named []chainstore.NumberedNamespace, last int64, err error) {
 	_, unlock, err := s.read(ctx, "")
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer unlock()
-	return s.numbered(wanted), nil
+	return s.numbered(wanted), s.numbers, nil
 }
 
 func (s *Store) numbered(wanted func(namespace string) bool) (all []chainstore.NumberedNamespace) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"testing"
 
@@ -301,10 +303,12 @@ func deletedExport(f *fixture) {
 // deletedNumbers: a namespace keeps its number until it is deleted, and nobody else gets it.
 func deletedNumbers(f *fixture) {
 	all := func(string) bool { return true }
+	last := int64(0)
 	numbers := func(want ...string) (of []int64) {
 		f.Helper()
-		listed, err := f.store.ExportNamespaces(f.ctx(), all)
+		listed, highest, err := f.store.ExportNamespaces(f.ctx(), all)
 		f.ok(err)
+		last = highest
 		var names []string
 		for _, n := range listed {
 			names, of = append(names, n.Name), append(of, n.Number)
@@ -320,6 +324,7 @@ func deletedNumbers(f *fixture) {
 		return of
 	}
 	numbers()
+	equal(f, "the last number of none", last, 0)
 	a, b, c := f.in("a"), f.in("b"), f.in("c")
 	b.put(root(user("u")))
 	a.settle(chainstore.Settings{MaxNodes: 9})
@@ -336,18 +341,22 @@ func deletedNumbers(f *fixture) {
 	for range 3 {
 		a.delete(true)
 		c.delete(true)
+		before := last
 		equalSlices(f, "the number of one that is there still", numbers("b"), now[1:2])
+		equal(f, "the last number, which is not given back", last, before)
 		a.put(root(user("u")))
 		anew := numbers("a", "b")[0]
 		equal(f, "that the number of one that was begun anew was given before", given[anew], false)
 		given[anew] = true
 		c.put(root(user("u")))
 		given[numbers("a", "b", "c")[2]] = true
+		equal(f, "the last number", last, slices.Max(slices.Collect(maps.Keys(given))))
 	}
 	equal(f, "how many numbers were given", len(given), 1+3+6)
-	listed, err := f.store.ExportNamespaces(f.ctx(), func(name string) bool { return name == "b" })
+	listed, highest, err := f.store.ExportNamespaces(f.ctx(), func(name string) bool { return name == "b" })
 	f.ok(err)
 	equalSlices(f, "those that are wanted", listed, []chainstore.NumberedNamespace{{Name: "b", Number: now[1]}})
+	equal(f, "the last number of all", highest, last)
 }
 
 // deletedReceipts: receipts go with the namespace, and what was erased may be put again. No erasures of it are told of another namespace with its name.

@@ -22,7 +22,7 @@ type restoreCommand struct {
 	EncryptionKeyFile string            `type:"path" placeholder:"FILE" help:"With --store, the key that the store is, or is to be, encrypted with: see 'transcriptd key create'."`
 	Map               map[string]string `placeholder:"FROM=TO" help:"Restore a namespace under another name, which must be new, and of which no other one of the backups has the name; may be repeated. Needed for each namespace where the store has something."`
 	Again             bool              `help:"Go on with a restore of the same files that was cut, into a store where nobody wrote since. What is there as the backups have it stays."`
-	Erasures          []string          `type:"path" placeholder:"FILE" help:"A later backup of the same store, of which the erasures alone are taken: nodes that were erased in its span come back erased. Give a full one, or each of those that have what changed since."`
+	Erasures          []string          `type:"path" placeholder:"FILE" help:"A later backup of the same store, of which the erasures alone are taken: nodes that were erased in its span come back erased, and namespaces that one with --all has no more not at all. Give a full one, or each of those that have what changed since."`
 	Files             []string          `arg:"" name:"FILE" type:"path" help:"The backups in their order: a full one, the rest of one that was cut, what changed since."`
 }
 
@@ -50,7 +50,7 @@ func (c *restoreCommand) Run(ctx context.Context, s *session) (err error) {
 	// A context's namespace does not count: it is not read here.
 	r := &restorer{
 		session: s, command: c, only: s.flags.Namespace, settings: map[string]*transcriptv1.ArchiveNamespace{}, living: map[string]archive.Namespace{},
-		named: map[int]int{}, newest: map[string]map[string]int64{}, erased: erasedNodes{},
+		newest: map[string]map[string]int64{}, erased: erasedNodes{},
 	}
 	chain, err := s.readBackups(ctx, c.Files, identities, "checked", 0, func(chain *archive.Chain, record *transcriptv1.ArchiveRecord, n *canonical.Stored) error {
 		r.told.add(record, n)
@@ -161,14 +161,13 @@ type restorer struct {
 	// only is the one namespace that is restored; empty: all are.
 	only string
 	// all are the namespaces of the backups, in their order, namespaces those that are restored, and within the one that is being read, which passes if it is not
-	// restored. living are those that were not deleted, and named counts how often the backups name each. newest are the revisions of aliases in the last backup that has them, by namespace: only these are set, so
+	// restored. living are those that were not deleted. newest are the revisions of aliases in the last backup that has them, by namespace: only these are set, so
 	// that a restore that was cut can be done again.
 	all        namesInOrder
 	namespaces []string
 	within     string
 	passes     bool
 	living     map[string]archive.Namespace
-	named      map[int]int
 	newest     map[string]map[string]int64
 	// putter and aliases are of the namespace that is being read.
 	putter  archivedPutter
@@ -246,9 +245,7 @@ func (r *restorer) see(chain *archive.Chain, record *transcriptv1.ArchiveRecord,
 		if r.all.add(r.within) && !r.passes {
 			r.namespaces = append(r.namespaces, r.within)
 		}
-		is := chain.Within()
-		r.named[is.Which]++
-		if is.Which != r.living[r.within].Which {
+		if is := chain.Within(); is.Which != r.living[r.within].Which {
 			r.living[r.within], r.newest[r.within] = is, map[string]int64{}
 			delete(r.erased, r.within)
 		}

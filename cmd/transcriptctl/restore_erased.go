@@ -71,31 +71,21 @@ func (r *restorer) erasures(ctx context.Context, s *session, identities []age.Id
 		if chain.Last().Header().GetStoreId() != restored.Last().Header().GetStoreId() {
 			return inputf("%s: of another store than the backups that are restored", file)
 		}
-		h, last := chain.Last().Header(), restored.Last().Header()
-		if h.GetWholeStore() && h.GetMadeAt().AsTime().After(last.GetMadeAt().AsTime()) {
-			if err := r.deletedBy(chain); err != nil {
-				return err
-			}
+		if err := r.deletedBy(chain); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// deletedBy notes the namespaces that a later backup of all namespaces has no more. A backup names what is there at its end, and what is restored may have
-// ended behind the later one: a namespace that it names once was begun while it was written, and was deleted only if the later one has one that was begun
-// behind it, which has a higher number.
-func (r *restorer) deletedBy(later *archive.Chain) error {
-	there, highest := later.Namespaces(), int64(0)
-	for _, one := range there {
-		highest = max(highest, one.Number)
-	}
+// deletedBy notes the namespaces that were begun before another backup, and that it has no more. One of a single namespace tells of none.
+func (r *restorer) deletedBy(other *archive.Chain) error {
+	there, last := other.Namespaces(), other.Last().Header().GetLastNamespace()
 	maps.DeleteFunc(r.living, func(name string, one archive.Namespace) bool {
-		if is, has := there[name]; has && is.Is(one.Number) {
-			return false
-		}
-		return r.named[one.Which] > 1 || one.Number > 0 && one.Number < highest
+		is, has := there[name]
+		return one.Number > 0 && one.Number <= last && !(has && is.Is(one.Number))
 	})
-	return r.dropDeleted(later)
+	return r.dropDeleted(other)
 }
 
 // dropDeleted leaves out the namespaces that do not live any more, as a chain says; but none that was asked for by its name.

@@ -18,8 +18,8 @@ func (w *wire) Era(context.Context, chainstore.Point) (era chainstore.Era, err e
 }
 
 // ExportNamespaces is not on the wire.
-func (w *wire) ExportNamespaces(context.Context, func(string) bool) ([]chainstore.NumberedNamespace, error) {
-	return nil, errNotOnWire
+func (w *wire) ExportNamespaces(context.Context, func(string) bool) ([]chainstore.NumberedNamespace, int64, error) {
+	return nil, 0, errNotOnWire
 }
 
 // ExportNodes is not on the wire.

@@ -280,9 +280,9 @@ type ArchiveHeader struct {
 	// Nodes that the receiver of a thin bundle must have. Each parent that is not in it is one of them. A node
 	// covered that is not in it is one of them, or an ancestor of one.
 	Known [][]byte `protobuf:"bytes,9,rep,name=known,proto3" json:"known,omitempty"`
-	// A backup of all namespaces: one that it does not name was deleted, or was never there. False in backups of
-	// versions that did not tell, too.
-	WholeStore    bool `protobuf:"varint,10,opt,name=whole_store,json=wholeStore,proto3" json:"whole_store,omitempty"`
+	// In a backup of all namespaces, the highest number that a namespace had when it was begun
+	// (`ArchiveNamespace.number`): one with this number or a lower one that it does not name was deleted. 0: not known.
+	LastNamespace int64 `protobuf:"varint,10,opt,name=last_namespace,json=lastNamespace,proto3" json:"last_namespace,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -380,11 +380,11 @@ func (x *ArchiveHeader) GetKnown() [][]byte {
 	return nil
 }
 
-func (x *ArchiveHeader) GetWholeStore() bool {
+func (x *ArchiveHeader) GetLastNamespace() int64 {
 	if x != nil {
-		return x.WholeStore
+		return x.LastNamespace
 	}
-	return false
+	return 0
 }
 
 // A place from which another archive can go on, if this one is cut behind it.
@@ -547,7 +547,7 @@ const file_transcript_v1_archive_proto_rawDesc = "" +
 	"\x05point\x18\x05 \x01(\v2\x1b.transcript.v1.ArchivePointH\x00R\x05point\x12-\n" +
 	"\x03end\x18\x06 \x01(\v2\x19.transcript.v1.ArchiveEndH\x00R\x03end\x12\x1a\n" +
 	"\areceipt\x18\a \x01(\fH\x00R\areceiptB\b\n" +
-	"\x06record\"\xd6\x02\n" +
+	"\x06record\"\xdc\x02\n" +
 	"\rArchiveHeader\x12.\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x1a.transcript.v1.ArchiveKindR\x04kind\x12+\n" +
 	"\x11required_features\x18\x02 \x03(\tR\x10requiredFeatures\x12\x19\n" +
@@ -557,10 +557,9 @@ const file_transcript_v1_archive_proto_rawDesc = "" +
 	"\x05since\x18\x06 \x01(\fR\x05since\x12\x1c\n" +
 	"\tcontinues\x18\a \x01(\fR\tcontinues\x12\x14\n" +
 	"\x05heads\x18\b \x03(\fR\x05heads\x12\x14\n" +
-	"\x05known\x18\t \x03(\fR\x05known\x12\x1f\n" +
-	"\vwhole_store\x18\n" +
-	" \x01(\bR\n" +
-	"wholeStore\"&\n" +
+	"\x05known\x18\t \x03(\fR\x05known\x12%\n" +
+	"\x0elast_namespace\x18\n" +
+	" \x01(\x03R\rlastNamespace\"&\n" +
 	"\fArchivePoint\x12\x16\n" +
 	"\x06cursor\x18\x01 \x01(\fR\x06cursor\"\xcd\x01\n" +
 	"\n" +

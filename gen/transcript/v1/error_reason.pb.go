@@ -168,8 +168,8 @@ const (
 	// erased. google.rpc.BadRequest has the field, such as nodes[1].salt. Put it with another salt.
 	ErrorReason_ERROR_REASON_PAYLOAD_ERASED ErrorReason = 130
 	// FAILED_PRECONDITION. A legal hold of the namespace keeps it (`RetentionRule.legal_hold`). google.rpc.BadRequest has
-	// the field that names what is held. The metadata of google.rpc.ErrorInfo has the alias that is held in `alias`, if
-	// the caller may read aliases, and the prefix of the rule in `alias_prefix`, if the caller may read settings, too.
+	// the field that names what is held. The metadata of google.rpc.ErrorInfo has the prefix of the rule in `alias_prefix`,
+	// if the caller may read aliases and settings, and in `alias` the alias, where one was to go, if the caller may read it.
 	// The call changed nothing. An admin of the namespace can lift the hold with SetNamespace.
 	ErrorReason_ERROR_REASON_LEGAL_HOLD ErrorReason = 131
 	// FAILED_PRECONDITION. The call selects a root without a salt. It would be erased for every chain that begins with the

@@ -77,8 +77,10 @@ func (b *Backup) wants(namespace string) bool { return b.Scope == "" || b.Scope 
 type run struct {
 	*Backup
 	w *archive.Writer
-	// from is where it begins.
-	from place
+	// from is where it begins, named are the namespaces that are there then, and last is the highest number that one had.
+	from  place
+	named []chainstore.NumberedNamespace
+	last  int64
 	// unpointed is the bytes of nodes behind the last point.
 	unpointed int
 }
@@ -124,6 +126,9 @@ func (r *run) begin(ctx context.Context) error {
 	if err == nil && !r.from.cut {
 		r.from.era, err = r.Store.Era(ctx, r.from.first)
 	}
+	if err == nil {
+		r.named, r.last, err = r.Store.ExportNamespaces(ctx, r.wants)
+	}
 	return err
 }
 
@@ -142,7 +147,9 @@ func cannotWrite(err error) bool {
 func (r *run) header() *transcriptv1.ArchiveHeader {
 	h := &transcriptv1.ArchiveHeader{
 		Kind: transcriptv1.ArchiveKind_ARCHIVE_KIND_BACKUP, StoreId: r.Store.Info().ID.String(), MadeBy: r.MadeBy, MadeAt: timestamppb.Now(),
-		WholeStore: r.Scope == "",
+	}
+	if r.Scope == "" {
+		h.LastNamespace = r.last
 	}
 	if r.from.since != nil {
 		h.Since = r.from.since[:]
@@ -154,12 +161,8 @@ func (r *run) header() *transcriptv1.ArchiveHeader {
 }
 
 func (r *run) write(ctx context.Context) (chainstore.Point, error) {
-	all, err := r.Store.ExportNamespaces(ctx, r.wants)
-	if err != nil {
-		return 0, err
-	}
 	at := r.from
-	for _, n := range all {
+	for _, n := range r.named {
 		name := n.Name
 		if name < r.from.namespace {
 			continue

@@ -27,7 +27,7 @@ from . import admin_service_pb2 as transcript_dot_v1_dot_admin__service__pb2
 from . import transcript_service_pb2 as transcript_dot_v1_dot_transcript__service__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1btranscript/v1/archive.proto\x12\rtranscript.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!transcript/v1/admin_service.proto\x1a&transcript/v1/transcript_service.proto\"\xc5\x02\n\rArchiveRecord\x12.\n\x06header\x18\x01 \x01(\x0b\x32\x1c.transcript.v1.ArchiveHeaderH\x00\x12\x34\n\tnamespace\x18\x02 \x01(\x0b\x32\x1f.transcript.v1.ArchiveNamespaceH\x00\x12+\n\x04node\x18\x03 \x01(\x0b\x32\x1b.transcript.v1.ArchivedNodeH\x00\x12,\n\x05\x61lias\x18\x04 \x01(\x0b\x32\x1b.transcript.v1.ArchiveAliasH\x00\x12,\n\x05point\x18\x05 \x01(\x0b\x32\x1b.transcript.v1.ArchivePointH\x00\x12(\n\x03\x65nd\x18\x06 \x01(\x0b\x32\x19.transcript.v1.ArchiveEndH\x00\x12\x11\n\x07receipt\x18\x07 \x01(\x0cH\x00\x42\x08\n\x06record\"\xf9\x01\n\rArchiveHeader\x12(\n\x04kind\x18\x01 \x01(\x0e\x32\x1a.transcript.v1.ArchiveKind\x12\x19\n\x11required_features\x18\x02 \x03(\t\x12\x10\n\x08store_id\x18\x03 \x01(\t\x12\x0f\n\x07made_by\x18\x04 \x01(\t\x12+\n\x07made_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05since\x18\x06 \x01(\x0c\x12\x11\n\tcontinues\x18\x07 \x01(\x0c\x12\r\n\x05heads\x18\x08 \x03(\x0c\x12\r\n\x05known\x18\t \x03(\x0c\x12\x13\n\x0bwhole_store\x18\n \x01(\x08\"\x1e\n\x0c\x41rchivePoint\x12\x0e\n\x06\x63ursor\x18\x01 \x01(\x0c\"\x89\x01\n\nArchiveEnd\x12\x12\n\nnamespaces\x18\x01 \x01(\x03\x12\r\n\x05nodes\x18\x02 \x01(\x03\x12\x10\n\x08messages\x18\x03 \x01(\x03\x12\x15\n\rmessage_bytes\x18\x04 \x01(\x03\x12\x0f\n\x07\x61liases\x18\x05 \x01(\x03\x12\x0e\n\x06\x64igest\x18\x06 \x01(\x0c\x12\x0e\n\x06\x63ursor\x18\x07 \x01(\x0c*]\n\x0b\x41rchiveKind\x12\x1c\n\x18\x41RCHIVE_KIND_UNSPECIFIED\x10\x00\x12\x17\n\x13\x41RCHIVE_KIND_BACKUP\x10\x01\x12\x17\n\x13\x41RCHIVE_KIND_BUNDLE\x10\x02\x42\x43ZAgithub.com/transcriptd/transcriptd/gen/transcript/v1;transcriptv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1btranscript/v1/archive.proto\x12\rtranscript.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!transcript/v1/admin_service.proto\x1a&transcript/v1/transcript_service.proto\"\xc5\x02\n\rArchiveRecord\x12.\n\x06header\x18\x01 \x01(\x0b\x32\x1c.transcript.v1.ArchiveHeaderH\x00\x12\x34\n\tnamespace\x18\x02 \x01(\x0b\x32\x1f.transcript.v1.ArchiveNamespaceH\x00\x12+\n\x04node\x18\x03 \x01(\x0b\x32\x1b.transcript.v1.ArchivedNodeH\x00\x12,\n\x05\x61lias\x18\x04 \x01(\x0b\x32\x1b.transcript.v1.ArchiveAliasH\x00\x12,\n\x05point\x18\x05 \x01(\x0b\x32\x1b.transcript.v1.ArchivePointH\x00\x12(\n\x03\x65nd\x18\x06 \x01(\x0b\x32\x19.transcript.v1.ArchiveEndH\x00\x12\x11\n\x07receipt\x18\x07 \x01(\x0cH\x00\x42\x08\n\x06record\"\xfc\x01\n\rArchiveHeader\x12(\n\x04kind\x18\x01 \x01(\x0e\x32\x1a.transcript.v1.ArchiveKind\x12\x19\n\x11required_features\x18\x02 \x03(\t\x12\x10\n\x08store_id\x18\x03 \x01(\t\x12\x0f\n\x07made_by\x18\x04 \x01(\t\x12+\n\x07made_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05since\x18\x06 \x01(\x0c\x12\x11\n\tcontinues\x18\x07 \x01(\x0c\x12\r\n\x05heads\x18\x08 \x03(\x0c\x12\r\n\x05known\x18\t \x03(\x0c\x12\x16\n\x0elast_namespace\x18\n \x01(\x03\"\x1e\n\x0c\x41rchivePoint\x12\x0e\n\x06\x63ursor\x18\x01 \x01(\x0c\"\x89\x01\n\nArchiveEnd\x12\x12\n\nnamespaces\x18\x01 \x01(\x03\x12\r\n\x05nodes\x18\x02 \x01(\x03\x12\x10\n\x08messages\x18\x03 \x01(\x03\x12\x15\n\rmessage_bytes\x18\x04 \x01(\x03\x12\x0f\n\x07\x61liases\x18\x05 \x01(\x03\x12\x0e\n\x06\x64igest\x18\x06 \x01(\x0c\x12\x0e\n\x06\x63ursor\x18\x07 \x01(\x0c*]\n\x0b\x41rchiveKind\x12\x1c\n\x18\x41RCHIVE_KIND_UNSPECIFIED\x10\x00\x12\x17\n\x13\x41RCHIVE_KIND_BACKUP\x10\x01\x12\x17\n\x13\x41RCHIVE_KIND_BUNDLE\x10\x02\x42\x43ZAgithub.com/transcriptd/transcriptd/gen/transcript/v1;transcriptv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,14 +35,14 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'transcriptd.v1.archive_pb2'
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'ZAgithub.com/transcriptd/transcriptd/gen/transcript/v1;transcriptv1'
-  _globals['_ARCHIVEKIND']._serialized_start=906
-  _globals['_ARCHIVEKIND']._serialized_end=999
+  _globals['_ARCHIVEKIND']._serialized_start=909
+  _globals['_ARCHIVEKIND']._serialized_end=1002
   _globals['_ARCHIVERECORD']._serialized_start=155
   _globals['_ARCHIVERECORD']._serialized_end=480
   _globals['_ARCHIVEHEADER']._serialized_start=483
-  _globals['_ARCHIVEHEADER']._serialized_end=732
-  _globals['_ARCHIVEPOINT']._serialized_start=734
-  _globals['_ARCHIVEPOINT']._serialized_end=764
-  _globals['_ARCHIVEEND']._serialized_start=767
-  _globals['_ARCHIVEEND']._serialized_end=904
+  _globals['_ARCHIVEHEADER']._serialized_end=735
+  _globals['_ARCHIVEPOINT']._serialized_start=737
+  _globals['_ARCHIVEPOINT']._serialized_end=767
+  _globals['_ARCHIVEEND']._serialized_start=770
+  _globals['_ARCHIVEEND']._serialized_end=907
 # @@protoc_insertion_point(module_scope)

@@ -40,7 +40,7 @@ class ArchiveRecord(_message.Message):
     def __init__(self, header: _Optional[_Union[ArchiveHeader, _Mapping]] = ..., namespace: _Optional[_Union[_admin_service_pb2.ArchiveNamespace, _Mapping]] = ..., node: _Optional[_Union[_transcript_service_pb2.ArchivedNode, _Mapping]] = ..., alias: _Optional[_Union[_admin_service_pb2.ArchiveAlias, _Mapping]] = ..., point: _Optional[_Union[ArchivePoint, _Mapping]] = ..., end: _Optional[_Union[ArchiveEnd, _Mapping]] = ..., receipt: _Optional[bytes] = ...) -> None: ...
 
 class ArchiveHeader(_message.Message):
-    __slots__ = ("kind", "required_features", "store_id", "made_by", "made_at", "since", "continues", "heads", "known", "whole_store")
+    __slots__ = ("kind", "required_features", "store_id", "made_by", "made_at", "since", "continues", "heads", "known", "last_namespace")
     KIND_FIELD_NUMBER: _ClassVar[int]
     REQUIRED_FEATURES_FIELD_NUMBER: _ClassVar[int]
     STORE_ID_FIELD_NUMBER: _ClassVar[int]
@@ -50,7 +50,7 @@ class ArchiveHeader(_message.Message):
     CONTINUES_FIELD_NUMBER: _ClassVar[int]
     HEADS_FIELD_NUMBER: _ClassVar[int]
     KNOWN_FIELD_NUMBER: _ClassVar[int]
-    WHOLE_STORE_FIELD_NUMBER: _ClassVar[int]
+    LAST_NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     kind: ArchiveKind
     required_features: _containers.RepeatedScalarFieldContainer[str]
     store_id: str
@@ -60,8 +60,8 @@ class ArchiveHeader(_message.Message):
     continues: bytes
     heads: _containers.RepeatedScalarFieldContainer[bytes]
     known: _containers.RepeatedScalarFieldContainer[bytes]
-    whole_store: bool
-    def __init__(self, kind: _Optional[_Union[ArchiveKind, str]] = ..., required_features: _Optional[_Iterable[str]] = ..., store_id: _Optional[str] = ..., made_by: _Optional[str] = ..., made_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., since: _Optional[bytes] = ..., continues: _Optional[bytes] = ..., heads: _Optional[_Iterable[bytes]] = ..., known: _Optional[_Iterable[bytes]] = ..., whole_store: bool = ...) -> None: ...
+    last_namespace: int
+    def __init__(self, kind: _Optional[_Union[ArchiveKind, str]] = ..., required_features: _Optional[_Iterable[str]] = ..., store_id: _Optional[str] = ..., made_by: _Optional[str] = ..., made_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., since: _Optional[bytes] = ..., continues: _Optional[bytes] = ..., heads: _Optional[_Iterable[bytes]] = ..., known: _Optional[_Iterable[bytes]] = ..., last_namespace: _Optional[int] = ...) -> None: ...
 
 class ArchivePoint(_message.Message):
     __slots__ = ("cursor",)

@@ -356,8 +356,8 @@ export enum ErrorReason {
 
   /**
    * FAILED_PRECONDITION. A legal hold of the namespace keeps it (`RetentionRule.legal_hold`). google.rpc.BadRequest has
-   * the field that names what is held. The metadata of google.rpc.ErrorInfo has the alias that is held in `alias`, if
-   * the caller may read aliases, and the prefix of the rule in `alias_prefix`, if the caller may read settings, too.
+   * the field that names what is held. The metadata of google.rpc.ErrorInfo has the prefix of the rule in `alias_prefix`,
+   * if the caller may read aliases and settings, and in `alias` the alias, where one was to go, if the caller may read it.
    * The call changed nothing. An admin of the namespace can lift the hold with SetNamespace.
    *
    * @generated from enum value: ERROR_REASON_LEGAL_HOLD = 131;
