@@ -7,6 +7,7 @@ import datetime
 import itertools
 import os
 from collections.abc import AsyncGenerator, Iterator
+from statistics import median
 from typing import Annotated, Any, TypedDict
 
 import pytest
@@ -320,8 +321,9 @@ def test_no_message_is_changed(message: BaseMessage) -> None:
 def test_no_write_grows_with_the_length_of_a_thread(daemon: Daemon, namespace: str) -> None:
     figures = langgraph_figures.measure(daemon.target, namespace, turns=60)
     assert figures.kept <= 2 * figures.messages
-    assert figures.written[-1] <= 1.2 * figures.written[20]
-    assert figures.nodes[-1] == figures.nodes[20]
+    # Of ten turns each: LangGraph's threads put what a turn writes in one order or another, which takes more or less.
+    assert median(figures.written[-10:]) <= 1.2 * median(figures.written[11:21])
+    assert median(figures.nodes[-10:]) == median(figures.nodes[11:21])
 
 
 def test_chains_of_before_an_erasure_are_not_kept() -> None:
