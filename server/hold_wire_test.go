@@ -36,16 +36,29 @@ func (c callers) Authenticate(shown identity.Credentials) (*identity.Principal, 
 	return nil, identity.ErrUnauthenticated
 }
 
-// TestHoldOnEveryWay: over gRPC and each form of HTTP the longest names arrive whole, at those who may read them; neither the audit nor the log has them.
+// TestHoldOnEveryWay: over gRPC and each form of HTTP a caller is told which alias is held where he may read aliases, and by which rule where he may read
+// settings, too, in names of any length and content; neither the audit nor the log has them.
 func TestHoldOnEveryWay(t *testing.T) {
 	const deletes = identity.Append | identity.Erase | identity.Admin
+	on := func(namespaces identity.Pattern, roles identity.Role) identity.Grant {
+		return identity.Grant{Roles: roles, Namespaces: namespaces}
+	}
 	known := callers{}
-	for name, roles := range map[string]identity.Role{
-		"neither": 0, "reads": identity.Read, "operates": identity.Operate, "both": identity.Read | identity.Operate, "backs": identity.Backup,
-	} {
-		known[name] = &identity.Principal{Name: name, Grants: []identity.Grant{
-			{Roles: deletes | roles, Namespaces: "default"}, {Roles: identity.Read | identity.Operate | identity.Backup | deletes, Namespaces: "other"},
-		}}
+	cases := map[string]struct {
+		more []identity.Grant
+		// alias and rule tell which of the two are told.
+		alias, rule bool
+	}{
+		"neither":  {nil, false, false},
+		"reads":    {[]identity.Grant{on("default", identity.Read)}, true, false},
+		"operates": {[]identity.Grant{on("default", identity.Operate)}, false, false},
+		"both":     {[]identity.Grant{on("default", identity.Read), on("*", identity.Operate)}, true, true},
+		"backs":    {[]identity.Grant{on("def*", identity.Backup)}, true, true},
+	}
+	for name, c := range cases {
+		known[name] = &identity.Principal{Name: name, Grants: append([]identity.Grant{
+			on("default", deletes), on("other", identity.Read|identity.Operate|identity.Backup|deletes),
+		}, c.more...)}
 	}
 	path, logs := filepath.Join(t.TempDir(), "audit.jsonl"), &safeBuffer{}
 	told, err := audit.Open(path, audit.Options{})
@@ -80,19 +93,16 @@ func TestHoldOnEveryWay(t *testing.T) {
 		}
 		for way, conn := range ways {
 			transcripts, admin := transcriptv1.NewTranscriptServiceClient(conn), transcriptv1.NewAdminServiceClient(conn)
-			for who, p := range known {
+			for who, c := range cases {
 				ctx := grpcmetadata.AppendToOutgoingContext(t.Context(), "authorization", who)
 				for _, namespace := range []string{"", "default"} {
-					want := map[string]string{}
-					may := func(r identity.Role) bool { return p.May(r, "default") }
-					if may(identity.Read) || may(identity.Backup) {
+					want, rule := map[string]string{}, map[string]string{}
+					if c.alias {
 						want["alias"] = alias
 					}
-					if may(identity.Read) && may(identity.Operate) || may(identity.Backup) {
-						want["alias_prefix"] = prefix
+					if c.rule {
+						want["alias_prefix"], rule["alias_prefix"] = prefix, prefix
 					}
-					rule := maps.Clone(want)
-					delete(rule, "alias")
 					check := func(what string, err error, want map[string]string) {
 						t.Helper()
 						f := failureOf(err)

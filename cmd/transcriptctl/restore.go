@@ -22,7 +22,7 @@ type restoreCommand struct {
 	EncryptionKeyFile string            `type:"path" placeholder:"FILE" help:"With --store, the key that the store is, or is to be, encrypted with: see 'transcriptd key create'."`
 	Map               map[string]string `placeholder:"FROM=TO" help:"Restore a namespace under another name, which must be new, and of which no other one of the backups has the name; may be repeated. Needed for each namespace where the store has something."`
 	Again             bool              `help:"Go on with a restore of the same files that was cut, into a store where nobody wrote since. What is there as the backups have it stays."`
-	Erasures          []string          `type:"path" placeholder:"FILE" help:"A later backup of the same store, of which the erasures alone are taken: nodes that were erased in its span come back erased, and namespaces that one with --all has no more not at all. Give a full one, or each of those that have what changed since."`
+	Erasures          []string          `type:"path" placeholder:"FILE" help:"A later backup of the same store, of which the erasures alone are taken: nodes that were erased in its span come back erased, and a namespace that was deleted before one with --all was made is left out. Give a full one, or each of those that have what changed since."`
 	Files             []string          `arg:"" name:"FILE" type:"path" help:"The backups in their order: a full one, the rest of one that was cut, what changed since."`
 }
 
